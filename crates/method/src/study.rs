@@ -74,17 +74,17 @@ pub use view::{Finding, StudyPage, Topic, Values, Who};
 
 use doubts::Doubts;
 
-/// Repetitions of everything, where nothing is said. Six reach a 95 % interval; ten also leave a
-/// chance of error of 5 % where two devices are compared in up to 25 figures.
+/// Default number of repetitions. Six are enough for a 95 % interval. With ten, comparing two
+/// devices in up to 25 figures has a 5 % chance of error.
 pub const BLOCKS: Blocks = Blocks::known(10);
 
 /// Attempts at one trial before it is given up.
 pub const TRIES: Tries = Tries::known(3);
 
-/// One row a study: what it asks, its request, and its name in plans.
+/// Rows of all studies: documentation, request, and name in plans.
 macro_rules! studies {
     ($($(#[doc = $doc:literal])+ $study:ident($spec:ty) $name:literal;)+) => {
-        /// A study and everything it was asked for.
+        /// Study with its complete request.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum StudySpec {
@@ -92,7 +92,7 @@ macro_rules! studies {
         }
 
         impl StudySpec {
-            /// As plans name it.
+            /// Name of the study in plans.
             pub const fn name(&self) -> &'static str {
                 match self { $(Self::$study(_) => $name,)+ }
             }
@@ -113,18 +113,18 @@ macro_rules! studies {
                 Ok(match self { $(Self::$study(spec) => Box::new(spec.run(testbed, seed)?),)+ })
             }
 
-            /// What others may set in it.
+            /// Returns the settings that a campaign can change.
             pub fn varied(&mut self) -> &mut dyn Varied {
                 match self { $(Self::$study(spec) => spec.varied(),)+ }
             }
 
-            /// Needs of its own; a campaign's are those of its parts.
+            /// Needs of the study itself; the needs of a campaign are those of its parts.
             pub fn needs(&self) -> Needs {
                 match self { $(Self::$study(spec) => spec.needs(),)+ }
             }
 
-            /// The devices that are named, each in the state that is asked for; none: the first as
-            /// it is found.
+            /// Named devices under test, each with its variant; if empty, the first device as
+            /// found.
             pub fn subjects(&self) -> Vec<Subject> {
                 match self { $(Self::$study(spec) => spec.subjects(),)+ }
             }
@@ -137,39 +137,39 @@ studies! {
     Latency(LatencySpec) "latency";
     /// Frames a second under flood, and the tests of RFC 2544.
     Forwarding(ForwardingSpec) "forwarding";
-    /// Exchanges between pairs of ports: is it non-blocking, whichever ports talk?
+    /// Exchanges between pairs of ports: is the fabric non-blocking for every pattern?
     Fabric(FabricSpec) "fabric";
-    /// TCP beside a constant load: enough buffer for long paths?
+    /// TCP next to a constant load: is the buffer large enough for long paths?
     Buffer(BufferSpec) "buffer";
-    /// A switch with all its ports at work: the tests of RFC 2889 and RFC 8239.
+    /// Switch with all its ports at work: the tests of RFC 2889 and RFC 8239.
     Switching(SwitchingSpec) "switching";
-    /// How many bytes wait before an output, and who shares them.
+    /// Buffer size at an egress port, and how ports share it.
     Depth(DepthSpec) "depth";
-    /// Reads and writes of a storage behind the network, and whose time they take.
+    /// Storage I/O over the network: latency, and the network's share of it.
     Storage(Box<StorageSpec>) "storage";
-    /// TCP each way and both ways: how much payload, and who was the limit?
+    /// TCP one way and both ways: goodput and what limits it.
     Tcp(TcpSpec) "tcp";
-    /// How long flows are interrupted by what is done to the device or its paths.
+    /// Interruption of flows while something is done to the device or its paths.
     Failover(FailoverSpec) "failover";
-    /// What another tool measured: no trial at all.
+    /// Results of another tool; runs no trial.
     Imported(ImportedSpec) "imported";
     /// Other studies in combinations of factors' levels, in blocks.
     Campaign(Box<CampaignSpec>) "campaign";
 }
 
 impl StudySpec {
-    /// How many trials there should be and how long they take. A search counts with the trials that
-    /// it needs when the device behaves.
+    /// Estimates the number of trials and their total time. A search counts the trials that a
+    /// well-behaved device needs.
     pub fn estimate(&self, topology: &Topology) -> Estimate {
         let estimate = self.estimated(topology);
         if topology.is_simulated() { estimate } else { estimate.on_real_hosts() }
     }
 
-    /// Refuses what can't be carried out on a testbed, as far as that is known: first with what
-    /// its needs come to there, then with its own numbers, last with the ports that it would use.
+    /// Refuses a request that a testbed cannot carry out, as far as is known. Checks the needs
+    /// first, then the study's own numbers, then the ports it would use.
     pub fn check<'a>(&self, known: impl Into<Known<'a>>) -> Result<(), SpecProblem> {
         let known = known.into();
-        // A campaign has no needs beside those of its studies, which come through here themselves.
+        // A campaign has no needs of its own; its studies pass through here themselves.
         if self.campaign().is_none() {
             let needs = self.needs();
             needs.check_bursts()?;
@@ -178,7 +178,7 @@ impl StudySpec {
         self.check_own(known)
     }
 
-    /// The campaign that it is, if it is one.
+    /// Campaign; `None` for any other study.
     pub const fn campaign(&self) -> Option<&CampaignSpec> {
         match self {
             Self::Campaign(spec) => Some(spec),
@@ -186,7 +186,7 @@ impl StudySpec {
         }
     }
 
-    /// Lines of other tools' outputs that were not understood, if it is what they measured.
+    /// Lines of other tools' output that were not understood; `None` for a study that measures.
     pub fn unread(&self) -> Option<&[page::UnreadLine]> {
         match self {
             Self::Imported(spec) => Some(&spec.unread),
@@ -194,21 +194,21 @@ impl StudySpec {
         }
     }
 
-    /// Studies that it carries out: a campaign's, else itself alone.
+    /// Studies to carry out: those of a campaign, otherwise this one alone.
     pub fn parts(&self) -> &[Self] {
         self.campaign().map_or(std::slice::from_ref(self), |campaign| &campaign.studies)
     }
 
-    /// The rows of what [`Self::find`] finds.
+    /// Runs [`Self::find`] and returns its rows.
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Vec<Figure>, TestbedError> {
         Ok(self.find(testbed, seed)?.rows())
     }
 
-    /// Asks for all trials and returns what was found. An error means that no further trial could
-    /// be run; trials that went wrong are caveats of their values.
+    /// Runs all trials and returns the findings. An error means that no further trial could be run;
+    /// invalid trials become caveats of their values.
     fn find(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Box<dyn Finding>, TestbedError> {
         if self.campaign().is_some() {
-            // Its cells' studies come through here themselves.
+            // The studies of its cells pass through here themselves.
             let mut finding = self.ask(testbed, seed)?;
             line_share::mark(finding.values());
             CaseId::number(finding.values());
@@ -226,8 +226,8 @@ impl StudySpec {
         Ok(finding)
     }
 
-    /// The same as one of its run's studies: its trials and its values say so. `asked` counts the
-    /// run's trials.
+    /// Runs [`Self::find`] as one study of a run, and marks its trials and values with `place`.
+    /// `asked` counts the trials of the run.
     pub fn find_as(
         &self,
         place: StudyPlace,
@@ -235,14 +235,14 @@ impl StudySpec {
         seed: u64,
     ) -> Result<Box<dyn Finding>, TestbedError> {
         if self.campaign().is_some() {
-            // Its studies' places are theirs: a plan has no other beside it.
+            // A campaign's studies have places of their own, and a plan holds nothing else with it.
             return self.find(testbed, seed);
         }
         let (number, first) = (place.number, *asked);
         let mut finding = self.find(&mut Numbered { testbed, number, asked }, seed)?;
         for value in finding.values() {
             place.mark(value);
-            // What its study does not tell closer rests on any of its trials.
+            // A value without trials of its own rests on all trials of its study.
             if value.trials.is_empty() {
                 value.trials = Trials::between(first, *asked);
             }
@@ -250,7 +250,7 @@ impl StudySpec {
         Ok(finding)
     }
 
-    /// The rows of what [`Self::find_as`] finds.
+    /// Runs [`Self::find_as`] and returns its rows.
     pub fn run_as(
         &self,
         place: StudyPlace,
@@ -260,12 +260,12 @@ impl StudySpec {
         Ok(self.find_as(place, numbered, seed)?.rows())
     }
 
-    /// Whether it has a frame size to vary.
+    /// True if the study has a frame size to vary.
     pub fn has_size(&self) -> bool {
         self.clone().varied().set_size(FrameSize::MIN)
     }
 
-    /// The part of it that is repeated in every block, once; and in how many.
+    /// Returns the part that every block repeats, reduced to one block, and the number of blocks.
     pub(crate) fn in_one_block(&self) -> Option<(Self, u32)> {
         let mut alone = self.clone();
         let own = alone.varied();
@@ -275,18 +275,18 @@ impl StudySpec {
     }
 }
 
-/// Where in its run a study stands.
+/// Position of a study within its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StudyPlace {
-    /// Among all, from 1 in the plan's order.
+    /// Number among all studies, from 1, in the plan's order.
     pub number: NonZeroU16,
-    /// Among those of its kind, from 1.
+    /// Number among studies of the same kind, from 1.
     nth: u16,
 }
 
 impl StudyPlace {
-    /// Says so in a figure. Only a second study of a kind has to be told from another, so that
-    /// figures of one are the same whatever else its plan asks.
+    /// Writes the position into a figure. Only a second study of a kind is numbered, so figures of
+    /// a single one do not depend on the rest of the plan.
     pub(crate) fn mark(self, figure: &mut Figure) {
         figure.case.study = self.number;
         if self.nth > 1 {
@@ -295,7 +295,7 @@ impl StudyPlace {
     }
 }
 
-/// A run's studies in the plan's order, each with its place.
+/// Pairs each study of a run with its position, in the plan's order.
 pub fn numbered(studies: &[StudySpec]) -> impl Iterator<Item = (StudyPlace, &StudySpec)> {
     let places = (1..=u16::MAX).filter_map(NonZeroU16::new).enumerate();
     places.zip(studies).map(|((before, number), study)| {
@@ -304,7 +304,7 @@ pub fn numbered(studies: &[StudySpec]) -> impl Iterator<Item = (StudyPlace, &Stu
     })
 }
 
-/// A testbed that one of a run's studies asks.
+/// Testbed as used by one study of a run: numbers its trials.
 struct Numbered<'a> {
     testbed: &'a mut dyn Testbed,
     number: NonZeroU16,
@@ -323,18 +323,18 @@ impl Testbed for Numbered<'_> {
     }
 }
 
-/// How long the phases around the load are.
+/// Length of the phases around a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// Shortened for a look; every figure says so.
+    /// Shortened for a first look; every figure is marked.
     Quick,
     /// RFC 2544 §23: two seconds before, two after, five to settle.
     Strict,
 }
 
 impl Profile {
-    /// The phases around a load of that length.
+    /// Phases around a load of the given length.
     pub const fn phases(self, load: Nanos) -> Phases {
         match self {
             Self::Quick => Phases::quick(load),
@@ -342,7 +342,7 @@ impl Profile {
         }
     }
 
-    /// A trial with such a load.
+    /// Estimates one trial with a load of the given length.
     pub(crate) fn trial(self, load: Nanos) -> Estimate {
         Estimate::trial(self.phases(load).total() + TRIAL_OVERHEAD)
     }

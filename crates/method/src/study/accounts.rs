@@ -1,8 +1,8 @@
-//! What a device's own counters say of the losses behind a figure: the strongest evidence of whose
-//! they are, or a doubt.
+//! Device counters behind a figure's losses: the strongest evidence of who lost the frames, or a
+//! caveat.
 //!
-//! Owns which figures it speaks of: rates and losses. Never places a frame itself: a trial's books
-//! do.
+//! Owns the choice of figures that it applies to: rates and losses. Never attributes a frame
+//! itself: the trial accounting does.
 
 use page::{Caveat, Figure, Key, Metric};
 use trial::record::{Side, TrialRecord};
@@ -11,10 +11,11 @@ use trial::{Outcome, Path, Trial};
 use crate::verdict;
 use trial::books::{self, Place};
 
-/// Books leave at most this share of the lost frames open, for what hosts say beside a load.
+/// Share of the lost frames that the accounting may leave open, for traffic that hosts send besides
+/// the load.
 const OPEN: f64 = 0.001;
 
-/// Where the frames died that all trials of a device and a frame size lost.
+/// Frames lost in all trials of one device and frame size, by place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Accounts {
     lost: u64,
@@ -25,7 +26,7 @@ pub(super) struct Accounts {
 }
 
 impl Accounts {
-    /// None where the device told of nothing, or the trial does not count.
+    /// Accounts of one trial; `None` if the device reported nothing or the trial does not count.
     pub(super) fn of(trial: &Trial, record: &TrialRecord) -> Option<Self> {
         let told = record.ports.iter().any(|port| port.side == Side::Reported);
         let counts = record.outcome == Outcome::Valid && trial.path == Path::Device;
@@ -52,7 +53,7 @@ impl Accounts {
         }
     }
 
-    /// Has a figure say it, where it is one of losses.
+    /// Adds the accounts to a figure if it is a rate or a loss.
     pub(super) fn mark(self, figure: &mut Figure) {
         let speaks = matches!(
             figure.metric,
@@ -69,7 +70,7 @@ impl Accounts {
             figure.doubt(Caveat::BooksOpen);
             return;
         }
-        // Without a cable nobody else could say whose the limit is.
+        // Without a direct cable, only these counters show what the limit is.
         let died_there = self.lost.saturating_sub(self.in_device) as f64 <= OPEN * self.lost as f64;
         let cable_alone = figure.caveats.contains(&Caveat::NoBypass)
             && !figure.caveats.iter().any(|caveat| DOUBTS.contains(caveat));
@@ -79,7 +80,7 @@ impl Accounts {
     }
 }
 
-/// With any of these a figure says too little for its losses to say whose it is.
+/// Caveats that rule out a verdict from loss counters.
 const DOUBTS: [Caveat; 7] = [
     Caveat::OtherTraffic,
     Caveat::Contradicted,

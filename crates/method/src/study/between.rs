@@ -1,7 +1,7 @@
-//! Between which of a testbed's ports a study measures, where its request names them.
+//! Ports that a study measures between, where its request names them.
 //!
-//! Owns which ports take part and in what order, for studies of one pair and for those that have
-//! many ports at work. Pure. Never knows what is sent.
+//! Owns which ports take part and in what order, for studies of one pair and of many ports. Pure.
+//! Never knows what is sent.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::Pattern;
 use super::problem::{self, SpecProblem};
 use trial::topology::{CableEnd, Pair, PortRef, Topology};
 
-/// Ports that are named; what is left open is the testbed's order.
+/// Named ports; the rest follow in the testbed's order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Between {
     /// Sending ports.
@@ -23,22 +23,23 @@ pub struct Between {
 }
 
 impl Between {
-    /// One pair, as far as its ends are named.
+    /// Creates one pair from the ends that are named.
     pub fn one_pair(from: Option<PortRef>, to: Option<PortRef>) -> Self {
         Self { from: from.into_iter().collect(), to: to.into_iter().collect() }
     }
 
-    /// Whether nothing is named.
+    /// True if no port is named.
     pub const fn is_open(&self) -> bool {
         self.from.is_empty() && self.to.is_empty()
     }
 
-    /// The first of each.
+    /// Keeps the first sending and the first receiving port.
     pub(super) fn first(&self) -> Self {
         Self::one_pair(self.from.first().cloned(), self.to.first().cloned())
     }
 
-    /// The pair that is named; the end that is not is the next host's. None where nothing is.
+    /// Returns the named pair; a missing end becomes the next host's port. `None` if nothing is
+    /// named.
     pub(super) fn pair(&self, topology: &Topology) -> Result<Option<Pair>, SpecProblem> {
         self.known(topology)?;
         let one = |what, ports: &[PortRef]| match ports {
@@ -66,8 +67,8 @@ impl Between {
         Ok(Some(Pair { from, to }))
     }
 
-    /// The ports that take part, of those at the device: where both ends are named the named ones,
-    /// else those first and the others behind them.
+    /// Returns the ports of the device that take part. With both ends named: those alone; otherwise
+    /// the named ones first, then the others.
     pub(super) fn among(&self, at_device: &[PortRef]) -> Vec<PortRef> {
         let mut ports = in_turn(&self.from, &self.to);
         ports.retain(|port| at_device.contains(port));
@@ -78,14 +79,14 @@ impl Between {
         ports
     }
 
-    /// The same in the order in which the pattern among the first `n` of them has every sender
-    /// among those named as such, and every receiver among the others.
+    /// Reorders `ports` so that the pattern among the first `n` sends from the named senders and to
+    /// the named receivers.
     pub(super) fn in_order(&self, pattern: Pattern, n: usize, ports: &[PortRef]) -> Vec<PortRef> {
         let mut ports = ports.to_vec();
         let (taking_part, half) = (&mut ports[..n], n / 2);
         match (pattern, self.from.len(), self.to.len()) {
             (Pattern::Pairs | Pattern::Mesh, ..) | (_, 0, 0) => {}
-            // Ports of one side only, which is not the one that the pattern begins with.
+            // Ports of one side only are named, and the pattern begins with the other side.
             (Pattern::OneToMany, 0, named) | (Pattern::ManyToOne, named, 0) => {
                 taking_part.rotate_left(named % n.max(1));
             }
@@ -102,7 +103,7 @@ impl Between {
         ports
     }
 
-    /// Whether the named ports can be in such traffic: `pattern` is none where it is pairs.
+    /// Checks that the named ports fit the traffic; a `pattern` of `None` means pairs.
     pub(super) fn check(
         &self,
         patterns: impl IntoIterator<Item = Option<Pattern>>,
@@ -152,7 +153,7 @@ impl Between {
     }
 }
 
-/// The port at the other end of a cable; behind a device the next host's.
+/// Port at the other end of a cable; behind a device, the next host's.
 fn partner(port: &PortRef, topology: &Topology) -> Option<PortRef> {
     let other = match &topology.port(port)?.cable {
         CableEnd::Host(end) => Some(end.clone()),
@@ -163,7 +164,7 @@ fn partner(port: &PortRef, topology: &Topology) -> Option<PortRef> {
     other.filter(|other| other.host != port.host)
 }
 
-/// One of each by turns, and what is left of the longer list.
+/// Alternates between both lists, then appends the rest of the longer one.
 fn in_turn(from: &[PortRef], to: &[PortRef]) -> Vec<PortRef> {
     let turns = 0..from.len().max(to.len());
     turns.flat_map(|at| [from.get(at), to.get(at)]).flatten().cloned().collect()
@@ -177,7 +178,8 @@ mod tests {
         names.iter().map(|host| PortRef { host: (*host).into(), port: "eth1".into() }).collect()
     }
 
-    /// What is asked for as `from>to` is what the pattern sends.
+    /// Checks that the pattern sends from the named senders to the named receivers, given as
+    /// `from>to`.
     #[test]
     fn senders_are_those_named_as_such_in_every_pattern() {
         let all = ports(&["a", "b", "c", "d", "e"]);

@@ -1,8 +1,9 @@
-//! The study `buffer`: has a device enough buffer for long, fast TCP flows beside other load?
+//! The study `buffer`: does a device have enough buffer for long, fast TCP flows next to other
+//! load?
 //!
 //! ESnet's procedure: TCP between two hosts alone, then with constant UDP from a third host into
-//! the same egress, then with as much UDP the other way, which oversubscribes nothing. Adds no
-//! delay: the path's round trip is the testbed's own.
+//! the same egress port. The control sends as much UDP in the other direction, which oversubscribes
+//! nothing. Adds no delay: the path's RTT is the testbed's own.
 
 mod cell;
 mod ends;

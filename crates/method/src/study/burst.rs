@@ -1,18 +1,19 @@
-//! How many frames a late sender may send back to back, the same for every study, and plain
+//! Limit on frames that a late sender may send back to back, the same for every study, and plain
 //! datagrams with that limit.
 //!
-//! Owns the limit only. Whether a sender kept to it is for the validity gates to say.
+//! Owns the limit only. The validity gates check that a sender kept to it.
 
 use measure::FrameSize;
 use trial::{Backend, Datagrams, FlowKind, Schedule};
 
-/// What a sender may be late by and still be called paced, in seconds.
+/// Delay in seconds that a sender may catch up with and still count as paced.
 const WORTH: f64 = 50e-6;
 
-/// 50 µs worth of the load, 2…256 frames: what a system call for each frame costs must be caught up
-/// with at high rates, and a switch's shallow buffer must not be put to the test at low ones. A
-/// sender that was held up for longer catches up at no more than this a slot. What is due at no
-/// time is not caught up with.
+/// Limits a burst to 50 µs of the load, 2 to 256 frames. At high rates, the cost of a system call
+/// per frame must be caught up with. At low rates, a burst must not test a switch's shallow buffer.
+///
+/// A sender delayed for longer catches up by at most this much per slot. A schedule without due
+/// times has nothing to catch up with.
 pub(super) fn limit(schedule: Schedule) -> u32 {
     match schedule {
         Schedule::Greedy | Schedule::Burst(_) => 0,
@@ -22,7 +23,7 @@ pub(super) fn limit(schedule: Schedule) -> u32 {
     }
 }
 
-/// Frames of one size, from one thread, without anything special about them.
+/// Creates frames of one size from one thread, with default options.
 pub(super) fn plain(size: FrameSize, schedule: Schedule) -> FlowKind {
     FlowKind::Datagrams(Datagrams::plain(size, schedule, Backend::Auto, limit(schedule)))
 }

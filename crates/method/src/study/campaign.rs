@@ -1,9 +1,9 @@
 //! Campaigns: studies carried out in every allowed combination of factors' levels, in blocks of
-//! random order, each with an A/A control and, where there is one, the direct cable.
+//! random order. Each has an A/A control and, where there is one, the direct cable.
 //!
 //! Owns the request, the blocks' order and when to stop. A cell is a study on a part of the
-//! testbed, so studies know nothing of campaigns. Never stops because something was found: only on
-//! an interval's width or on time (docs/methods/comparison.md).
+//! testbed, so studies know nothing of campaigns. Never stops because of a result: only on an
+//! interval's width or on time (docs/methods/comparison.md).
 
 mod cells;
 mod figures;
@@ -33,7 +33,7 @@ pub(crate) use typical::name;
 use figures::Ran;
 use watch::Watch;
 
-/// Fewer blocks never reach 95 %: no width is looked at before.
+/// Smallest number of blocks that reaches 95 %; no width is looked at before.
 pub const FEWEST_BLOCKS: u32 = 6;
 
 measure::ranged! {
@@ -41,79 +41,79 @@ measure::ranged! {
     Repetitions(u32 as i64, 1..=100, "repetitions", "usually 1");
 }
 
-/// What to vary, and what to measure in each combination.
+/// Request for a campaign: factors to vary, and studies to run in each combination.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CampaignSpec {
-    /// What is varied.
+    /// Factors to vary.
     pub factors: Vec<Factor>,
-    /// The allowed combinations: a level of each factor, by number. The first is measured twice in
-    /// each block, as the A/A control.
+    /// Allowed combinations: a level of each factor, by number. The first is measured twice in each
+    /// block, as the A/A control.
     pub cells: Vec<Vec<usize>>,
-    /// So many blocks at most.
+    /// Maximum number of blocks.
     pub blocks: Blocks,
-    /// How often each cell is measured in each block.
+    /// Measurements of each cell in each block.
     pub repetitions: Repetitions,
-    /// When to stop before.
+    /// Rule for stopping before the last block.
     pub stop: StopRule,
-    /// What is measured in each cell of each block, once: the studies' own blocks and subjects
-    /// don't count.
+    /// Studies carried out once in each cell of each block; their own blocks and subjects do not
+    /// count.
     pub studies: Vec<StudySpec>,
 }
 
-/// Something that is varied.
+/// Factor of a campaign.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Factor {
     /// `device`, `variant`, `size`, `nic`, `cable`…
     pub name: String,
-    /// At least one.
+    /// Levels, at least one.
     pub levels: Vec<Level>,
 }
 
 impl Factor {
-    /// Whether frames of several sizes are sent: those are compared with nothing.
+    /// True if the factor varies the frame size: sizes are not compared with each other.
     pub fn is_size(&self) -> bool {
         self.levels.iter().any(|level| matches!(level.means, Means::Size(_)))
     }
 }
 
-/// One of a factor's values.
+/// Level of a factor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Level {
-    /// As it is told: `sw1`, `64`, `x722`.
+    /// Name as written in the plan: `sw1`, `64`, `x722`.
     pub name: String,
-    /// What it comes to.
+    /// Effect on the testbed.
     pub means: Means,
 }
 
-/// What a level does to the testbed.
+/// Effect of a level on the testbed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Means {
     /// This device is measured.
     Device(String),
-    /// The device is in this variant; none is as it is found.
+    /// The device is in this variant; `None` means as found.
     Variant(Option<String>),
     /// Frames of this size are sent.
     Size(FrameSize),
-    /// These ports are used, and none that only other levels of the factor name: `h1/eth1`, or
-    /// `eth1` of every host, or all of a host's, `h1`.
+    /// These ports are used, and no ports that only other levels of the factor name. A name is
+    /// `h1/eth1`, `eth1` of every host, or `h1` for all ports of a host.
     Ports(Vec<String>),
-    /// A person sees to it.
+    /// Changed by hand.
     Hands,
 }
 
-/// When a campaign ends before its last block.
+/// Rule for ending a campaign before its last block.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct StopRule {
-    /// As soon as every cell's ratio to the first has an interval at most so wide, as a share; not
-    /// before [`FEWEST_BLOCKS`].
+    /// Widest allowed interval of any cell's ratio to the first, as a share. Not checked before
+    /// [`FEWEST_BLOCKS`].
     pub ci_width: Option<f64>,
-    /// Before a block that would end later than this after the beginning.
+    /// Time limit: no block begins that would end later than this after the start.
     pub budget: Option<Nanos>,
 }
 
 impl CampaignSpec {
-    /// What one block takes, without commands and hands.
+    /// Estimates one block, without commands and changes by hand.
     pub fn block_estimate(&self, topology: &Topology) -> Estimate {
         let of = |cell: &Vec<usize>| {
             let there = place::topology(self, cell, topology);
@@ -124,7 +124,7 @@ impl CampaignSpec {
         self.cells.iter().map(of).sum::<Estimate>() * u64::from(self.repetitions.get()) + first
     }
 
-    /// See [`StudySpec::estimate`]; at most the budget.
+    /// Estimates the campaign as [`StudySpec::estimate`] does; at most the budget.
     pub fn estimate(&self, topology: &Topology) -> Estimate {
         let all = self.block_estimate(topology) * u64::from(self.blocks.get());
         let searching = all.searching || self.stop.ci_width.is_some();
@@ -142,7 +142,7 @@ impl CampaignSpec {
         }
     }
 
-    /// How many times hands are needed, should it go to its last block.
+    /// Number of changes by hand if the campaign runs to its last block.
     pub fn changes_by_hand(&self) -> u64 {
         if !self.has_hands() {
             return 0;
@@ -174,7 +174,7 @@ impl CampaignSpec {
         Ok(())
     }
 
-    /// None beside those of its studies.
+    /// Needs of the campaign itself: empty, as its studies state theirs.
     pub fn needs(&self) -> Needs {
         Needs::default()
     }
@@ -189,7 +189,8 @@ impl CampaignSpec {
         Ok(figures)
     }
 
-    /// Calls `hear` with each block and its figures alone, from a testbed that answers as it did.
+    /// Calls `hear` with each block and the figures of that block alone. The testbed must answer as
+    /// it did in the run.
     pub fn per_block(
         &self,
         testbed: &mut dyn Testbed,
@@ -205,7 +206,8 @@ impl CampaignSpec {
         Ok(())
     }
 
-    /// Every level with the first of its factor, sizes excepted: they are cases of their own.
+    /// Compares every level with the first of its factor. Sizes are excepted, as they are cases of
+    /// their own.
     pub fn comparisons(
         &self,
         run: &str,
@@ -302,6 +304,6 @@ impl Varied for CampaignSpec {
         self.cells.iter().flat_map(of).collect()
     }
 
-    /// Its factors say which.
+    /// Does nothing: the factors decide the subject.
     fn set_subject(&mut self, _subject: Subject) {}
 }

@@ -1,7 +1,7 @@
-//! What a path can carry of TCP payload.
+//! Capacity of a path in TCP payload.
 //!
-//! Owns the arithmetic of segments on Ethernet, and of a lab's limiters, which count less of a
-//! frame. Pure; silent where a rate or a segment's size is not known.
+//! Owns the arithmetic of segments on Ethernet, and of a lab's rate limiters, which count fewer
+//! octets per frame. Pure; returns `None` if a rate or a segment's size is unknown.
 
 use std::net::IpAddr;
 
@@ -11,37 +11,37 @@ use trial::topology::{Pair, PortRef, Topology};
 
 /// MAC header.
 const MAC: u32 = 14;
-/// What a wire is silent for between two frames, in octets.
+/// Inter-frame gap on a wire, in octets.
 const GAP: f64 = 12.0;
-/// FCS, preamble and gap: what a wire carries beside what the kernel counts.
+/// FCS, preamble and gap: octets on a wire that the kernel does not count.
 const ON_THE_WIRE: u32 = 4 + 20;
 
-/// What holds a path, and what a segment takes of it.
+/// Rate limit of a path, and the octets that a segment takes of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Capacity {
-    /// Bits a second of frames as they are counted there.
+    /// Bits a second of frames, as the limiter counts them.
     rate: f64,
-    /// What holds the path to it.
+    /// Component that limits the path to this rate.
     pub(super) of: Of,
-    /// The most payload that one segment takes, in octets.
+    /// Maximum payload of one segment, in octets.
     mss: u32,
-    /// The IP packet of a full segment, in octets.
+    /// IP packet of a full segment, in octets.
     pub(super) mtu: u32,
-    /// What a segment takes beside its payload, in octets; an acknowledgement takes as much.
+    /// Octets of a segment in addition to its payload; an acknowledgement takes as many.
     around: u32,
 }
 
-/// Whose rate it is.
+/// Component that sets the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
-    /// The slower link's: nobody gets more.
+    /// Slower link of the path.
     Link,
-    /// The rate that a lab holds its device's ports to: the device's own limit.
+    /// Rate limit that a lab sets on its device's ports: the device's own limit.
     PortLimit,
 }
 
 impl Of {
-    /// As figures write it.
+    /// Name in figures.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Link => "link",
@@ -50,7 +50,7 @@ impl Of {
     }
 }
 
-/// What a pair's path is held to, and by what, where that is known.
+/// Rate limit of a pair's path and the component that sets it; `None` if unknown.
 pub(super) fn rate(topology: &Topology, pair: &Pair) -> Option<(Rate, Of)> {
     let slower = |rate: fn(&Topology, &PortRef) -> Option<Rate>| {
         Some(rate(topology, &pair.from)?.min(rate(topology, &pair.to)?))
@@ -60,7 +60,7 @@ pub(super) fn rate(topology: &Topology, pair: &Pair) -> Option<(Rate, Of)> {
 }
 
 impl Capacity {
-    /// Of a pair's path from its first port to its second.
+    /// Capacity of a pair's path from its first port to its second.
     pub(super) fn of(topology: &Topology, pair: &Pair, segment: Segment) -> Option<Self> {
         const IPV4: u32 = 20;
         const IPV6: u32 = 40;
@@ -70,38 +70,39 @@ impl Capacity {
         };
         let mtu = segment.ip_packet(ip_header);
         let (rate, of) = rate(topology, pair)?;
-        // A lab's cable is held to its rate by the limiters that its devices' ports have, too.
+        // A lab's cable has the same rate limiters as the ports of a lab's devices.
         let by_kernel = of == Of::PortLimit || (topology.is_lab() && topology.devices.is_empty());
         let around = mtu - segment.mss + MAC + if by_kernel { 0 } else { ON_THE_WIRE };
         Some(Self { rate: rate.bits_per_second(), of, mss: segment.mss, mtu, around })
     }
 
-    /// The most payload that full segments bring, in bits a second.
+    /// Maximum payload of full segments, in bits a second.
     pub(super) fn payload(&self) -> f64 {
         self.rate * f64::from(self.mss) / f64::from(self.mss + self.around)
     }
 
-    /// The same where as much comes the other way, and every second full segment of that is
-    /// acknowledged (RFC 5681 section 4.2). A kernel that joins segments acknowledges fewer.
+    /// Maximum payload of full segments with as much in the other direction, in bits a second.
+    /// Every second full segment is acknowledged (RFC 5681 section 4.2). A kernel that merges
+    /// segments acknowledges fewer.
     pub(super) fn payload_both_ways(&self) -> f64 {
         let (mss, around) = (f64::from(self.mss), f64::from(self.around));
         self.rate * mss / (mss + around + around / 2.0)
     }
 
-    /// The share of the path's time that messages of so many octets take, so many a second. Each
-    /// begins a segment of its own: where a kernel joins them, it is a little less.
+    /// Share of the path's time that messages of `octets` take at a rate of `per_second`. Messages
+    /// begin a new segment; if a kernel merges them, the share is slightly smaller.
     pub(super) fn share(&self, octets: f64, per_second: f64) -> f64 {
         let segments = (octets / f64::from(self.mss)).ceil().max(1.0);
         per_second * (octets + segments * f64::from(self.around)) * 8.0 / self.rate
     }
 
-    /// Nanoseconds from the first bit of such a message on a wire to its last.
+    /// Nanoseconds from the first bit of a message on a wire to its last.
     pub(super) fn wire_ns(&self, octets: f64) -> f64 {
         (self.share(octets, 1.0) - GAP * 8.0 / self.rate).max(0.0) * 1e9
     }
 
-    /// And that acknowledgements of such messages take, coming back: at least, and at most where
-    /// the last segment of each has one to itself.
+    /// Share of the path's time that the acknowledgements of such messages take: minimum and
+    /// maximum. In the maximum, each message's last segment has an acknowledgement of its own.
     pub(super) fn share_of_answers(&self, octets: f64, per_second: f64) -> [f64; 2] {
         let pairs = octets / f64::from(self.mss) / 2.0;
         let of = |count: f64| per_second * count * f64::from(self.around) * 8.0 / self.rate;

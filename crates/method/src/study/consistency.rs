@@ -1,8 +1,7 @@
-//! Whether a throughput that is about to be published agrees with every trial of its study,
-//! whichever test made it.
+//! Consistency check of a throughput with every trial of its study, whichever test ran it.
 //!
-//! Owns when a record contradicts a bracket. Never repairs one, and never reads what a trial was
-//! for.
+//! Owns the rule by which a record contradicts a bracket. Never repairs one, and never reads the
+//! purpose of a trial.
 
 use measure::Nanos;
 
@@ -11,34 +10,34 @@ use page::{Figure, Key, Metric, Unit};
 use trial::record::{DatagramsRecord, FlowRecord};
 use trial::{FlowKind, Outcome, Path, Role, Schedule, Subject, Trial, TrialRecord};
 
-/// How far, relative, a load may be beyond a bracket's end before it says anything about it.
+/// Relative distance that a load must be beyond a bracket's end to contradict it.
 const BEYOND: f64 = 0.005;
 
-/// A trial lost frames where it lost more than so many, and more than this share of them.
+/// A trial counts as lossy above this number of lost frames and above [`LOST_SHARE`].
 const LOST_FRAMES: f64 = 10.0;
 const LOST_SHARE: f64 = 0.01;
 
-/// One load that was offered in even gaps, and what became of it.
+/// Load offered at even gaps, and its loss.
 #[derive(Debug)]
 pub(super) struct Witness {
     subject: Option<Subject>,
     path: Path,
-    /// Where it went in and out; several flows may share them.
+    /// Sending and receiving port; several flows may share them.
     ends: (String, String),
     frame_size: u64,
     duration: Nanos,
-    /// Frames a second, as it was.
+    /// Offered frames a second, as sent.
     offered: f64,
     sent: u64,
     lost: u64,
-    /// The least sending time of any flow as a share of its receiving time.
+    /// Smallest ratio of sending time to receiving time of any flow.
     in_step: f64,
 }
 
 impl Witness {
-    /// None where the trial was no steady load between two ports, or does not count.
+    /// Converts a trial; `None` if it was not a steady load between two ports, or does not count.
     pub(super) fn of(trial: &Trial, record: &TrialRecord) -> Option<Self> {
-        // A trial in which something is done to the device shows what that does.
+        // A trial with an event shows the effect of that event.
         if !matches!(record.outcome, Outcome::Valid) || !trial.events.is_empty() {
             return None;
         }
@@ -84,9 +83,9 @@ impl Witness {
         self.in_step = self.in_step.min(seen.in_step());
     }
 
-    /// Whether the figure says of this load what did not happen: that the path does not sustain it,
-    /// or that it does. Only trials at least as long as the one that decided are heard, for a queue
-    /// may hide in a shorter one what a longer shows.
+    /// True if the load contradicts the figure's claim that the path sustains a rate, or does not.
+    /// A trial shorter than the deciding one is ignored, as a queue may hide what a longer trial
+    /// shows.
     pub(super) fn contradicts(&self, figure: &Figure) -> bool {
         let Some(claim) = Claim::of(figure) else { return false };
         if !self.is_of(figure) || self.duration < claim.decided_in {
@@ -99,7 +98,7 @@ impl Witness {
         (above && whole) || (below && lost)
     }
 
-    /// Whether the figure is of the same way and frames.
+    /// True if the figure has the same path and frame size.
     fn is_of(&self, figure: &Figure) -> bool {
         let path = if self.path == Path::Bypass { "cable" } else { "device" };
         let subject = self.subject.as_ref();
@@ -114,8 +113,8 @@ impl Witness {
     }
 }
 
-/// What a throughput says, of a goal that allows no loss in any one trial: by others a single trial
-/// decides nothing.
+/// Claim of a throughput figure, for a goal without loss in any trial. For other goals, a single
+/// trial decides nothing.
 struct Claim {
     low: Option<f64>,
     high: Option<f64>,

@@ -1,8 +1,8 @@
-//! The study `depth`: how many bytes can wait before an output, in which units they are counted,
-//! and whether outputs share them.
+//! The study `depth`: the buffer size at an egress port, the unit in which it is counted, and
+//! whether outputs share it.
 //!
-//! Every estimator overfills one output and reads what came through; none asks the device anything.
-//! Never adds what the hosts held to what the device did.
+//! Every estimator overfills one output and reads what was received; none queries the device. Never
+//! attributes the hosts' queues to the device.
 
 mod burst;
 mod cells;

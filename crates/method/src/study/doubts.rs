@@ -1,8 +1,7 @@
-//! What records say against the figures that are made of them, whatever the study.
+//! Caveats that trial records raise against the figures made of them, for any study.
 //!
-//! Owns the doubts that any trial can raise: other people's traffic, a flood that was too short,
-//! and a load that did what a throughput says it does not. Never asks for a trial, and never
-//! changes a record or a value.
+//! Owns the caveats that any trial can raise: other traffic, a flood that was too short, and a load
+//! that contradicts a throughput. Never requests a trial, and never changes a record or a value.
 
 use std::collections::BTreeMap;
 
@@ -16,23 +15,22 @@ use trial::other_traffic::other_traffic;
 use trial::record::{Defect, FlowRecord};
 use trial::{Flow, FlowKind, Outcome, Path, Role, Schedule, Subject, Trial, TrialRecord};
 
-/// A flood that ended earlier than this share of its time before the end was cut short, not merely
-/// held up…
+/// Missing share of its time above which a flood counts as cut short, not merely delayed…
 const SHORT_SHARE: f64 = 0.1;
-/// …if that is also more than a sender may have to wait for its processor.
+/// …if that is also longer than a sender may wait for its processor.
 const HELD_UP: Nanos = Nanos::from_millis(50);
 
-/// What was heard of a study's records.
+/// Caveats from a study's records.
 #[derive(Debug, Default)]
 pub(super) struct Doubts {
-    /// Of each trial the last try's, which is the one that counts.
+    /// Caveat of each trial, from its last attempt, which is the one that counts.
     said: BTreeMap<Asked, Doubt>,
     witnesses: Vec<Witness>,
-    /// By device and frame size.
+    /// Loss accounts by device and frame size.
     accounts: BTreeMap<(Option<Subject>, Option<u64>), Accounts>,
 }
 
-/// One trial, whichever try.
+/// Identity of a trial, whichever attempt.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Asked {
     label: String,
@@ -41,23 +39,23 @@ struct Asked {
     subject: Option<Subject>,
 }
 
-/// What one trial's record says against figures.
+/// Caveat of one trial's record.
 #[derive(Debug)]
 struct Doubt {
-    /// Of the try, in the run.
+    /// Number of the attempt in the run.
     place: u64,
-    /// Of the measured frames, where all have one.
+    /// Size of the measured frames; `None` unless all have the same.
     frame_size: Option<u64>,
-    /// Others' frames a second, at the port that had most.
+    /// Other traffic in frames a second, at the port that had most; `None` if there was none.
     others: Option<f64>,
     short_flood: bool,
-    /// So many of the frames that a device counted may be others'.
+    /// Frames counted by a device that may be other traffic.
     others_counted: u64,
 }
 
 impl Doubts {
-    /// Has every figure say what its trials' records say and, since they decide whose the figure
-    /// is, those of the direct cable at its frame size.
+    /// Marks every figure with the caveats of its trials and of the direct cable at its frame size.
+    /// Both decide the figure's verdict.
     pub(super) fn mark<'a>(&self, figures: impl IntoIterator<Item = &'a mut Figure>) {
         for figure in figures {
             let said = self.said.iter().filter(|(asked, doubt)| concerns(asked, doubt, figure));
@@ -88,7 +86,7 @@ impl Doubts {
         }
     }
 
-    /// Takes a trial's record in.
+    /// Takes in a trial's record.
     pub(super) fn hear(&mut self, trial: &Trial, record: &TrialRecord) {
         self.witnesses.extend(Witness::of(trial, record));
         if let Some(own) = Accounts::of(trial, record) {
@@ -116,7 +114,8 @@ impl Doubts {
     }
 }
 
-/// Where a figure does not tell its trials, those of its device and of its frame size are.
+/// True if the trial is behind the figure. A figure without trials has all of its device and frame
+/// size.
 fn concerns(asked: &Asked, doubt: &Doubt, figure: &Figure) -> bool {
     let is_behind = figure.trials.is_empty()
         || asked.path == Path::Bypass
@@ -134,7 +133,7 @@ fn is_of(subject: Option<&Subject>, frame_size: Option<u64>, figure: &Figure) ->
     same_subject && same_size
 }
 
-/// The size that all measured frames have.
+/// Size of all measured frames; `None` if they differ.
 fn frame_size(trial: &Trial) -> Option<u64> {
     let measured = trial.flows.iter().filter(|flow| flow.role == Role::Measured);
     let sizes: Option<Vec<u64>> = measured
@@ -151,7 +150,7 @@ fn frame_size(trial: &Trial) -> Option<u64> {
     sizes.iter().all(|size| *size == first).then_some(first)
 }
 
-/// As the gate found it, or, where the gate lets it pass, as the counters tell.
+/// Rate of other traffic as the gate found it, or from the counters if the gate let the trial pass.
 fn others(trial: &Trial, record: &TrialRecord) -> Option<f64> {
     let rates: Vec<f64> = match &record.outcome {
         Outcome::Failed { .. } => return None,

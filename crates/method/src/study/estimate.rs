@@ -1,64 +1,64 @@
-//! What a study will take: how many trials, how long, of how many flows at once, and whether that
-//! can be known beforehand.
+//! Estimate of a study: number of trials, duration, flows at once, and whether results decide the
+//! number.
 //!
-//! Owns the sums of them. Never a limit: what people are told before the start, and a progress bar.
+//! Owns the sums of them. Never a limit: only for people before the start and for a progress bar.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul};
 
 use measure::Nanos;
 
-/// What starting and collecting a trial of one flow costs beside its phases.
+/// Time to start and collect a trial of one flow, in addition to its phases.
 pub const TRIAL_OVERHEAD: Nanos = Nanos::from_millis(60);
 
-/// What each further flow adds to that, where hosts are real: threads, sockets, learning frames and
-/// a report.
+/// Additional time per further flow on real hosts: threads, sockets, learning frames and a report.
 const FLOW_OVERHEAD: Nanos = Nanos::from_millis(18);
 
-/// What starting and collecting a trial of so many flows costs real hosts beside its phases.
+/// Time to start and collect a trial of `flows` flows on real hosts, in addition to its phases.
 pub fn trial_overhead(flows: u64) -> Nanos {
     TRIAL_OVERHEAD + FLOW_OVERHEAD * flows.saturating_sub(1)
 }
 
-/// So many trials, which take so long.
+/// Number of trials and their duration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Estimate {
-    /// Without the repeats of trials that are not valid.
+    /// Number of trials, without repeats of invalid ones.
     pub trials: u64,
-    /// Of all of them, with what starting and collecting each costs.
+    /// Time of all trials, including their start and collection.
     pub time: Nanos,
-    /// Of all of them, what flows beyond the first cost real hosts beside `time`.
+    /// Additional time on real hosts for flows beyond the first, over all trials.
     pub starting: Nanos,
-    /// The most flows that one of them has: what memory it takes goes by them.
+    /// Maximum number of flows in one trial, which determines the memory needed.
     pub flows: u64,
-    /// Whether results decide how many there are, as in a search: this is what is usual then.
+    /// True if results decide the number of trials, as in a search; the estimate is then a usual
+    /// one.
     pub searching: bool,
 }
 
 impl Estimate {
-    /// Nothing at all.
+    /// Estimate of no trials.
     pub const NONE: Self =
         Self { trials: 0, time: Nanos::ZERO, starting: Nanos::ZERO, flows: 0, searching: false };
 
-    /// One trial.
+    /// Creates an estimate of one trial.
     pub const fn trial(time: Nanos) -> Self {
         Self { trials: 1, time, flows: 1, ..Self::NONE }
     }
 
-    /// The same with trials of so many flows.
+    /// Sets the number of flows in each trial.
     #[must_use]
     pub fn with_flows(self, flows: u64) -> Self {
         let starting = FLOW_OVERHEAD * flows.saturating_sub(1) * self.trials;
         Self { starting, flows, ..self }
     }
 
-    /// The same where hosts are real: models start any number of flows at once.
+    /// Adds the time that real hosts need to start flows; models start any number at once.
     #[must_use]
     pub(crate) fn on_real_hosts(self) -> Self {
         Self { time: self.time + self.starting, starting: Nanos::ZERO, ..self }
     }
 
-    /// The same where results decide how many trials there are.
+    /// Marks the number of trials as decided by results.
     #[must_use]
     pub const fn searching(self) -> Self {
         Self { searching: self.trials > 0, ..self }

@@ -1,7 +1,7 @@
-//! The study `fabric`: does every pair of ports get what one pair alone gets, whichever ports talk?
+//! The study `fabric`: does every pair of ports get what one pair alone gets, for any pairing?
 //!
-//! In each trial all pairs of one arrangement exchange messages at once; floods tell which ports
-//! share an uplink. Never times a send: a sender that is done has only filled a buffer.
+//! In each trial all pairs of one arrangement exchange messages at once; floods show which ports
+//! share an uplink. Never times a send: a completed send has only filled a buffer.
 
 pub mod arrangement;
 mod cell;
@@ -20,5 +20,5 @@ pub use arrangement::{Arrangement, Matching};
 pub use request::{Fabric, Margin};
 pub use spec::{FabricSpec, Nodes};
 
-/// A trial's place: its scene, its cell there, and the round.
+/// Place of a trial: its scene, its cell there, and the round.
 type Place = (usize, usize, usize);

@@ -1,9 +1,9 @@
-//! The study `failover`: for how long steady flows are interrupted when something is done to the
-//! device or to one of its paths, and again when that is undone (RFC 6201, RFC 6412).
+//! The study `failover`: the interruption of steady flows when a deed is done to the device or to
+//! one of its paths, and again when it is undone (RFC 6201, RFC 6412).
 //!
-//! Its request is in `spec`, the order of its trials in `run`; `cell` reads their records, `rows`
-//! and `sharing` make values of them, `finding` is their structure and `page` shows it. Never does
-//! a deed itself, and never one that the testbed does not know.
+//! Its request is in `spec`, the order of its trials in `run`. `cell` reads their records, `rows`
+//! and `sharing` compute values, `finding` is their structure and `page` shows it. Never does a
+//! deed itself, and never one that the testbed does not know.
 
 mod cell;
 mod finding;

@@ -1,4 +1,4 @@
-//! What other tools measured, in the place of a study: figures that no trial stands behind.
+//! Results of other tools, in the place of a study: figures without a trial.
 
 mod finding;
 mod page;

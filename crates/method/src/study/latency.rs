@@ -1,7 +1,7 @@
-//! The study `latency`: how slow is a path, by size and protocol, at rest and under a stated load.
+//! The study `latency`: RTTs of a path by size and protocol, idle and under a stated load.
 //!
-//! Its parts: the request, the load beside the round trips, the trials, the finding and its page.
-//! Never reports an absolute switch latency, because software stamps contain the hosts' own stacks.
+//! Its parts: the request, the background load, the trials, the finding and its page. Never reports
+//! an absolute switch latency, because software stamps contain the hosts' own stacks.
 
 mod cell;
 mod finding;

@@ -1,7 +1,7 @@
-//! What share of line rate a rate is, where the link's rate is known.
+//! Share of line rate of a rate, if the link's rate is known.
 //!
-//! Owns which figures have a line to be held beside, and the doubt about one that is beyond it.
-//! Never judges a rate by it: that is the verdict's.
+//! Owns the choice of figures with a line rate, and the caveat of one that exceeds it. Never judges
+//! a rate by it: that is for the verdict.
 
 use crate::verdict::{BEYOND_LINE, LINE_RATE};
 use page::{Caveat, Figure, Key, Metric, Unit, words};
@@ -18,31 +18,31 @@ pub(super) fn mark<'a>(figures: impl IntoIterator<Item = &'a mut Figure>) {
     }
 }
 
-/// The share of line rate that a value shows, once it is marked and where its link's rate is known.
+/// Share of line rate of a marked value; `None` if its link's rate is unknown.
 pub(in crate::study) fn share(value: &Figure) -> Option<f64> {
     value.number(Key::OfLineRate)
 }
 
-/// Line rate that a marked value is held beside.
+/// Line rate of a marked value.
 pub(in crate::study) fn line_rate_of(value: &Figure) -> Option<f64> {
     let share = share(value).filter(|share| *share > 0.0)?;
     Some(value.value? / share)
 }
 
-/// The share of line rate in words: `97.3 %`.
+/// Share of line rate in words: `97.3 %`.
 pub(in crate::study) fn share_in_words(value: &Figure) -> Option<String> {
     share(value).map(|share| words::share_of_line(share, LINE_RATE))
 }
 
-/// A rate that no link of the stated rate carries contradicts that rate.
+/// Adds a caveat to a rate above the stated rate of its link, which it contradicts.
 pub(super) fn doubt_beyond(figure: &mut Figure, share: f64) {
     if share > BEYOND_LINE {
         figure.doubt(Caveat::Contradicted);
     }
 }
 
-/// Frames a second that the links carry of what the figure is of. A direct cable need not have the
-/// device's rate.
+/// Line rate in frames a second for a figure's frames. A direct cable need not have the device's
+/// rate.
 fn line(figure: &Figure) -> Option<f64> {
     let is_rate = matches!(figure.metric, Metric::Throughput | Metric::Received)
         && figure.unit == Unit::FramesPerSecond;
@@ -50,7 +50,8 @@ fn line(figure: &Figure) -> Option<f64> {
         return None;
     }
     let pattern = figure.number(Key::PatternRate);
-    // A switching test without a pattern's rate is of some ports, and no one line is beside it.
+    // A switching test without a pattern's rate concerns some ports only, without a common line
+    // rate.
     let one = figure.number(Key::LineRate).filter(|_| figure.text(Key::Suite).is_none());
     let ways = if figure.text(Key::Direction) == Some("total") { 2.0 } else { 1.0 };
     pattern.or(one.map(|line| line * ways)).filter(|line| *line > 0.0)

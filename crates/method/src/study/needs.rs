@@ -1,28 +1,28 @@
-//! Needs of a study as its request has them: the testbed's part in it, and what is told before and
-//! during a run.
+//! Needs of a study by its request: requirements on the testbed, and options for the display during
+//! a run.
 //!
-//! Owns the questions. Each study answers in its `spec.rs`, and a campaign by its parts.
+//! Owns their structure. Each study fills them in its `spec.rs`, and a campaign by its parts.
 
 use super::SpecProblem;
 use measure::{FrameRate, FrameSize, Nanos};
 use trial::{Backend, Headers, Offloads, Reception};
 
-/// Needs of a study; those of one that says nothing are any testbed's with agents at every host.
+/// Needs of a study. The default suits any testbed with agents on every host.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Needs {
-    /// Frames that have to fit the ports, the largest of each mix.
+    /// Frame sizes that the ports must carry, the largest of each mix.
     pub sizes: Vec<FrameSize>,
-    /// Loads that have to fit a link.
+    /// Loads that a link must carry.
     pub loads: Vec<PacedFrames>,
-    /// Headers for which ports have to have addresses.
+    /// Headers for which ports must have addresses.
     pub headers: Vec<Headers>,
-    /// The frames' source.
+    /// Backend that sends the frames.
     pub backend: Backend,
-    /// A test whose loads have even gaps.
+    /// Name of a test whose loads have even gaps; `None` if there is none.
     pub even_gaps: Option<&'static str>,
-    /// The frames' counter.
+    /// Receiver that counts the frames.
     pub receiver: Reception,
-    /// Threads that share a load each way.
+    /// Threads that share a load in each direction.
     pub senders: u16,
     /// True if flows are connections, which take more memory than datagrams.
     pub connections: bool,
@@ -30,9 +30,9 @@ pub struct Needs {
     pub offloads: Offloads,
     /// Hosts that need an agent.
     pub agents: Agents,
-    /// The direct cable's place in time.
+    /// Time at which the direct cable is measured.
     pub bypass: Bypass,
-    /// Warm-up before the seconds that are printed while a trial runs; none: none are.
+    /// Warm-up before the seconds that are printed while a trial runs; `None` if none are printed.
     pub printed_after: Option<Nanos>,
 }
 
@@ -48,7 +48,7 @@ impl Needs {
     }
 }
 
-/// A load of even gaps.
+/// Load with even gaps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PacedFrames {
     /// Size of each frame.
@@ -60,23 +60,23 @@ pub struct PacedFrames {
 /// Hosts that need an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Agents {
-    /// All.
+    /// All hosts.
     #[default]
     Everywhere,
-    /// All but those with an iperf3 server.
+    /// All hosts except those with an iperf3 server.
     NotAtServers,
-    /// All but those before which a device counts.
+    /// All hosts except those where the device's counter is used.
     NotWhereCounted,
-    /// None.
+    /// No hosts.
     Nowhere,
 }
 
-/// The direct cable's place in time.
+/// Time at which the direct cable is measured.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Bypass {
-    /// Beside the device.
+    /// In the same run as the device.
     #[default]
     Beside,
-    /// Also in another run.
+    /// In the same or in another run.
     Recorded,
 }

@@ -1,6 +1,6 @@
-//! What the trials behind a value leave to be said beside it: doubts, and which trials they were.
+//! Notes on the trials behind a value: caveats, and which trials they were.
 //!
-//! Never decides what a doubt means.
+//! Never decides what a caveat means.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::rows::Row;
 use super::session::Tried;
 use page::{Caveat, Trials};
 
-/// Of some trials.
+/// Caveats and numbers of some trials.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Noted {
     pub(super) caveats: BTreeSet<Caveat>,
@@ -16,12 +16,12 @@ pub(super) struct Noted {
 }
 
 impl Noted {
-    /// Of no trial.
+    /// Creates notes with one caveat and no trial.
     pub(super) fn only(caveat: Caveat) -> Self {
         Self { caveats: BTreeSet::from([caveat]), trials: Trials::default() }
     }
 
-    /// Takes the try that counts, and whether there were others.
+    /// Notes the attempt that counts, and whether the trial was repeated.
     pub(super) fn hear(&mut self, tried: &Tried) {
         self.trials.insert(tried.record.ordinal);
         if tried.repeated() {
@@ -29,12 +29,12 @@ impl Noted {
         }
     }
 
-    /// One more doubt.
+    /// Adds a caveat.
     pub(super) fn doubt(&mut self, caveat: Caveat) {
         self.caveats.insert(caveat);
     }
 
-    /// Takes in another's.
+    /// Adds the notes of another value.
     pub(super) fn extend(&mut self, other: &Self) {
         self.caveats.extend(&other.caveats);
         self.trials.extend(&other.trials);
@@ -42,7 +42,7 @@ impl Noted {
 }
 
 impl Row {
-    /// Its values rest on these trials.
+    /// Adds the caveats and trials that its values rest on.
     pub(super) fn note(&mut self, noted: &Noted) {
         self.caveats.extend(&noted.caveats);
         self.trials.extend(&noted.trials);

@@ -1,6 +1,7 @@
-//! How long a device was away, told beside the same load without the deed that took it away.
+//! Outage of a device, by comparison with the same load without the deed.
 //!
-//! Owns when an interruption is the device's and not the tester's own. Never looks at a record.
+//! Owns the rule that attributes an interruption to the device and not to the tester. Never looks
+//! at a record.
 
 use measure::quantile::median;
 
@@ -8,38 +9,37 @@ use super::rows::Row;
 use crate::verdict::{Evidence, Setting, Standing};
 use page::{Caveat, Figure, Metric, Unit};
 
-/// Repetitions from which on the first of these holds.
+/// Number of repetitions from which on [`BEYOND`] applies.
 pub(super) const REPEATS: u32 = 3;
-/// An outage is shown where each trial with the deed has more than so many times what any without
-/// one had: of three deeds and four controls all three come out highest once in 35 by chance
-/// alone.
+/// Factor by which every trial with the deed must exceed any trial without it, to show an outage.
+/// With three deeds and four controls, chance makes all three the largest once in 35.
 const BEYOND: f64 = 2.0;
-/// The same of fewer.
+/// Factor for fewer repetitions.
 const FAR_BEYOND: f64 = 10.0;
 
-/// What the device was away for, of one estimate, in nanoseconds.
+/// Outage duration by one estimate, in nanoseconds.
 #[derive(Debug, PartialEq)]
 pub(super) enum Outage {
-    /// So long each time beyond what the tester alone typically shows; in any one trial that may
-    /// have been its longest (`shorter` by so much), or nothing (`longer`).
+    /// Outage of each trial, less the typical interruption by the tester. In any trial, the tester
+    /// may have caused more (`shorter`) or nothing (`longer`).
     Shown { each: Vec<f64>, shorter: f64, longer: f64 },
-    /// No longer than so, if at all.
+    /// Upper bound of an outage, if there was one.
     AtMost(f64),
-    /// Nothing to tell it by, or no control.
+    /// Undetermined: no trials or no control.
     Untold,
 }
 
-/// How finely trials tell an outage.
+/// Resolution of an outage in the trials.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Resolution {
-    /// Nanoseconds between frames: where none was due nothing was seen.
+    /// Nanoseconds between frames; nothing is observed between them.
     pub(super) spacing: f64,
-    /// Frames that the device had inside as it went away and that were lost too, at most.
+    /// Maximum number of frames inside the device that were lost with the deed.
     pub(super) inside: f64,
 }
 
 impl Outage {
-    /// From what each trial with the deed showed, and each without one.
+    /// Compares the trials with the deed and those without.
     pub(super) fn of(deeds: &[f64], controls: &[f64]) -> Self {
         let most = |values: &[f64]| values.iter().copied().max_by(f64::total_cmp);
         let (Some(longest), Some(own)) = (most(deeds), most(controls)) else {
@@ -55,7 +55,7 @@ impl Outage {
         }
     }
 
-    /// As a figure: without a value where it is only a bound, or nothing.
+    /// Writes the outage as a figure; without a value for a bound, or if undetermined.
     pub(super) fn figure(
         &self,
         mut row: Row,
@@ -63,7 +63,7 @@ impl Outage {
         setting: Setting,
         of: Resolution,
     ) -> Figure {
-        // Nothing is done to a cable: what a device does without the deed is the control.
+        // A cable has no deed: the device without the deed is the control.
         let setting = Setting { standing: Standing::Beside, ..setting };
         let sight = |seen| Evidence::Sight { seen, in_control: Some(false) }.verdict(setting);
         match self {

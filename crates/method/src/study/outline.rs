@@ -1,8 +1,8 @@
-//! What is known of a testbed when a study is made or checked: its outline before anything is
-//! opened, its topology from then on.
+//! Knowledge of a testbed when a study is made or checked: its outline before anything is opened,
+//! its topology from then on.
 //!
-//! Owns the outline, and the rules by which it bounds what any study needs, with the arithmetic
-//! that is shown where one is broken. Which ports a study uses is its own to say.
+//! Owns the outline, the rules by which it bounds any study's needs, and the arithmetic shown if
+//! one is broken. Studies choose their ports themselves.
 
 use measure::{FrameRate, FrameSize, Rate};
 
@@ -10,52 +10,51 @@ use super::{Agents, Needs, PacedFrames, SpecProblem, problem};
 use trial::topology::{CableEnd, Host, Runs, Topology};
 use trial::{Backend, Headers, IpVersion, Reception};
 
-/// A testbed as far as it is known before anything is opened.
+/// Known properties of a testbed before anything is opened.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Outline {
-    /// Name that the user gave it.
+    /// Name given by the user.
     pub name: String,
     /// Devices under test.
     pub devices: Vec<KnownDevice>,
-    /// The largest IP packet of all links, and in words whose it is.
+    /// Largest IP packet of all links, and the owner of that limit; `None` if unknown.
     pub mtu: Option<LinkMtu>,
-    /// Speeds of the links, as far as they are known.
+    /// Known rates of the links.
     pub links: Vec<Rate>,
-    /// Limit of a token bucket at the links, which have no speed of their own.
+    /// Token bucket limit of links that have no rate of their own.
     pub bucket: Option<Rate>,
-    /// Hosts of the user's, which have the addresses and programs that they have; none where they
-    /// are made for the run.
+    /// Existing hosts, with their addresses and programs; empty if hosts are created for the run.
     pub hosts: Vec<Host>,
     /// True if hosts are models, which have no kernel.
     pub is_simulated: bool,
 }
 
-/// A device, as far as names go.
+/// Device as known by its names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownDevice {
-    /// Its own.
+    /// Name of the device.
     pub name: String,
-    /// Those of its variants.
+    /// Names of its variants.
     pub variants: Vec<String>,
 }
 
-/// The largest IP packet of all links.
+/// Largest IP packet of all links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkMtu {
-    /// Octets.
+    /// Size in octets.
     pub octets: u32,
-    /// Subject of a sentence: `the lab's links`.
+    /// Owner of the links, as the subject of a sentence: `the lab's links`.
     pub owner: &'static str,
-    /// Holder of the option that sets it: `the lab`.
+    /// Owner of the option that sets it: `the lab`.
     pub set_by: &'static str,
 }
 
-/// As much of a testbed as is known where a study is checked.
+/// Known properties of a testbed when a study is checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'a> {
-    /// The outline; none where the testbed is one of the past.
+    /// Outline; `None` for the testbed of a past run.
     pub outline: Option<&'a Outline>,
-    /// The topology; none before a lab is built.
+    /// Topology; `None` before a lab is built.
     pub topology: Option<&'a Topology>,
 }
 
@@ -72,13 +71,13 @@ impl<'a> From<&'a Topology> for Known<'a> {
 }
 
 impl Outline {
-    /// The slowest link's speed, where it is known. Which links a flow takes, and so what its line
-    /// rate is, a study tells by its own ports.
+    /// Rate of the slowest link; `None` if unknown. A study knows the line rate of a flow from its
+    /// own ports.
     pub fn slowest_link(&self) -> Option<Rate> {
         self.links.iter().min().copied()
     }
 
-    /// Refuses a study's needs that can't be had of this testbed.
+    /// Refuses needs of a study that this testbed does not meet.
     pub(super) fn check(&self, study: &'static str, needs: &Needs) -> Result<(), SpecProblem> {
         self.check_agents(study, needs.agents)?;
         needs.sizes.iter().try_for_each(|size| self.check_size(*size))?;
@@ -129,7 +128,7 @@ impl Outline {
         Ok(())
     }
 
-    /// Refuses a sender or receiver by name where hosts are models.
+    /// Refuses an explicit sender or receiver if hosts are models.
     fn check_means(&self, needs: &Needs) -> Result<(), SpecProblem> {
         let of = match (needs.backend, needs.receiver) {
             _ if !self.is_simulated => return Ok(()),
@@ -140,8 +139,8 @@ impl Outline {
         Err(SpecProblem::NoChoice { of })
     }
 
-    /// Refuses hosts without an agent where the study needs one. Which of its tests can be made of
-    /// a device's counter `forwarding` knows itself.
+    /// Refuses hosts without an agent where the study needs one. `forwarding` itself knows which
+    /// tests can use a device's counter.
     fn check_agents(&self, study: &'static str, agents: Agents) -> Result<(), SpecProblem> {
         self.hosts.iter().try_for_each(|host| match (host.runs(), agents) {
             (Runs::Agent, _)

@@ -1,34 +1,34 @@
-//! Patterns of traffic: which port sends to which, as pairs of the ports 0…n-1.
+//! Traffic patterns: which port sends to which, as pairs of the ports 0…n-1.
 //!
-//! Owns the constructions (RFC 2889 §5.1 to §5.4, RFC 8239 §2), in the order in which a sender goes
-//! round its receivers, for every study that has several ports at work. Pure. Never knows what a
-//! port is, nor what is sent.
+//! Owns the constructions (RFC 2889 §5.1 to §5.4, RFC 8239 §2), in the order of a sender's
+//! receivers, for every study with several busy ports. Pure. Never knows what a port is, nor what
+//! is sent.
 
 use serde::{Deserialize, Serialize};
 
-/// More have more flows than a trial can number.
+/// Maximum number of ports; more would have more flows than a trial can number.
 pub const MOST_PORTS: usize = 255;
 
-/// Who sends to whom.
+/// Traffic pattern between ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// 1 and 2, 3 and 4…, both ways.
+    /// Ports 1 and 2, 3 and 4…, in both directions.
     Pairs,
     /// Every port to every other.
     Mesh,
-    /// The first port to all others.
+    /// First port to all others.
     OneToMany,
     /// All others to the first port.
     ManyToOne,
-    /// The first half of the ports to the second and the second to the first.
+    /// First half of the ports to the second half, and back.
     HalfToHalf,
-    /// The first half of the ports to the second.
+    /// First half of the ports to the second half.
     OneWay,
 }
 
 impl Pattern {
-    /// As in figures.
+    /// Name in figures.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pairs => "pairs",
@@ -40,14 +40,14 @@ impl Pattern {
         }
     }
 
-    /// Whether no receiver ever answers.
+    /// True if no receiver ever sends.
     pub const fn is_one_way(self) -> bool {
         matches!(self, Self::OneToMany | Self::ManyToOne | Self::OneWay)
     }
 
-    /// From and to, of `n` ports. Each sender's receivers come in turn, and no two senders have one
-    /// receiver at the same turn where that can be helped (RFC 2889 §5.1.3: port i sends to i+1,
-    /// i+2… and goes round).
+    /// Returns sender and receiver of each stream, for `n` ports. Senders take their receivers in
+    /// turn, and where possible no two have the same receiver in a turn. In RFC 2889 §5.1.3, port i
+    /// sends to i+1, i+2… and wraps around.
     pub fn streams(self, n: usize) -> Vec<(usize, usize)> {
         let half = n / 2;
         let across = |turn: usize| (0..half).map(move |i| (i, half + (i + turn) % half));
@@ -68,7 +68,7 @@ impl Pattern {
         }
     }
 
-    /// How many ports send, and to how many each.
+    /// Number of sending ports, and the number of receivers of each.
     pub fn senders(self, n: usize) -> (usize, usize) {
         match self {
             Self::Pairs => (2 * (n / 2), 1),
@@ -80,7 +80,7 @@ impl Pattern {
         }
     }
 
-    /// What a receiver gets while every sender sends at its port's rate, in ports' rates.
+    /// Load of a receiver while every sender sends at its port's rate, in ports' rates.
     pub fn overload(self, n: usize) -> f64 {
         match self {
             Self::ManyToOne => (n - 1) as f64,

@@ -1,4 +1,4 @@
-//! Why a study can't be carried out on a testbed, told before anything is sent.
+//! Problems for which a study cannot be carried out on a testbed, found before anything is sent.
 //!
 //! Owns the checks that studies share, and the hint for each problem. Never looks at a record.
 
@@ -7,33 +7,33 @@ use measure::{FrameRate, FrameSize, Nanos, Rate, Refused};
 use trial::topology::{CableEnd, HostPort, PortRef, Topology};
 use trial::{IpVersion, TestbedError};
 
-/// A request that no trial could satisfy.
+/// Problem of a request that no trial could satisfy.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SpecProblem {
     /// Fewer than two hosts with a usable port.
     #[error("find two ports to measure between on testbed `{testbed}`")]
     NoPair {
-        /// The topology's name.
+        /// Name of the topology.
         testbed: String,
     },
-    /// A subject names a device that is not there.
+    /// A subject names a device that does not exist.
     #[error("find device `{device}` on testbed `{testbed}`")]
     NoDevice {
-        /// As asked for.
+        /// Requested device.
         device: String,
-        /// The topology's name.
+        /// Name of the topology.
         testbed: String,
-        /// Those that are there.
+        /// Existing devices.
         known: Vec<String>,
     },
     /// A subject names a variant that its device does not have.
     #[error("find variant `{variant}` of device `{device}`")]
     NoVariant {
-        /// The device's name.
+        /// Name of the device.
         device: String,
-        /// As asked for.
+        /// Requested variant.
         variant: String,
-        /// Those that it has.
+        /// Variants of the device.
         known: Vec<String>,
     },
     /// One subject is named twice.
@@ -42,7 +42,7 @@ pub enum SpecProblem {
         /// Device and variant.
         subject: String,
     },
-    /// A measured port can't carry IPv6.
+    /// A measured port has no IPv6 address.
     #[error("find an IPv6 address on port `{port}`")]
     NoIpv6 {
         /// The port.
@@ -51,33 +51,33 @@ pub enum SpecProblem {
     /// Fewer hosts at the devices than the study's flows need.
     #[error("find {needed} hosts at the devices of testbed `{testbed}`, which has {found}")]
     TooFewHosts {
-        /// The topology's name.
+        /// Name of the topology.
         testbed: String,
-        /// So many at least.
+        /// Minimum number of hosts.
         needed: usize,
-        /// So many are there.
+        /// Number of hosts found.
         found: usize,
     },
-    /// A port is named that is not there.
+    /// A named port does not exist.
     #[error("find port `{port}` on the testbed")]
     NoPort {
-        /// As asked for.
+        /// Requested port.
         port: String,
-        /// Those that are there.
+        /// Existing ports.
         known: Vec<String>,
     },
-    /// Both ends of a flow are one host's.
+    /// One host owns both ends of a flow.
     #[error("send from a host to itself: `{port}` is a port of the sender")]
     OneHost {
         /// The receiving port.
         port: String,
     },
-    /// A port is named that is not one of the device's.
+    /// A named port is not one of the device's.
     #[error("measure from or to port `{port}`: it does not lead to `{device}`")]
     NotAt {
         /// The port.
         port: String,
-        /// The device's name.
+        /// Name of the device.
         device: String,
     },
     /// A port is named more than once.
@@ -86,17 +86,17 @@ pub enum SpecProblem {
         /// The port.
         port: String,
     },
-    /// A device is named that the named ports' frames do not cross.
+    /// A named device is not on the path between the named ports.
     #[error("measure device `{device}` between `{from}` and `{to}`: it is not between them")]
     NotBetween {
-        /// The device's name.
+        /// Name of the device.
         device: String,
         /// The sending port.
         from: String,
         /// The receiving port.
         to: String,
     },
-    /// A share was asked for, of what is not known.
+    /// A share of a link with an unknown rate was requested.
     #[error("take a share of the link at `{port}`: its rate is not known")]
     NoLinkRate {
         /// The port.
@@ -110,13 +110,13 @@ pub enum SpecProblem {
         /// The test.
         test: &'static str,
     },
-    /// Nobody sends from there.
+    /// The host of a sending port runs no agent.
     #[error("send from `{port}`: its host runs no agent")]
     NoSender {
         /// The port.
         port: String,
     },
-    /// A device counts what would arrive, and no host.
+    /// A device's counter replaces the receiving host.
     #[error(
         "{what} towards `{port}`, whose host runs nothing: its device counts how many frames left, \
          and not which or when"
@@ -127,20 +127,20 @@ pub enum SpecProblem {
         /// The receiving port.
         port: String,
     },
-    /// There is a cable and no device.
+    /// The testbed has a cable and no device.
     #[error("do something to a device on testbed `{testbed}`: it has none")]
     NoDeviceToFail {
-        /// The topology's name.
+        /// Name of the topology.
         testbed: String,
     },
-    /// A deed that the testbed does not know, or none at all.
+    /// The testbed does not know the deed, or has none.
     #[error("{} device `{device}`", deed.as_ref().map_or("do anything to".to_owned(), |deed| format!("do `{deed}` to")))]
     NoDeed {
-        /// As asked for.
+        /// Requested deed; `None` for any.
         deed: Option<String>,
-        /// The device's name.
+        /// Name of the device.
         device: String,
-        /// Those that it knows.
+        /// Known deeds of the device.
         known: Vec<String>,
     },
     /// Frames larger than the links carry.
@@ -149,24 +149,24 @@ pub enum SpecProblem {
         size.mtu(), mtu.owner, mtu.octets
     )]
     TooLarge {
-        /// The frames' size.
+        /// Size of the frames.
         size: FrameSize,
-        /// The links' largest packet.
+        /// Largest packet of the links.
         mtu: LinkMtu,
     },
-    /// Fewer addresses behind a port than flows are to vary.
+    /// A port has fewer addresses than the flows need.
     #[error("{asked} {version} addresses behind port {port}, which has {had}")]
     FewAddresses {
         /// The port.
         port: String,
-        /// Which IP.
+        /// IP version.
         version: IpVersion,
-        /// As many are asked for.
+        /// Number of addresses requested.
         asked: u16,
-        /// As many are there.
+        /// Number of addresses available.
         had: u16,
     },
-    /// A sender or receiver is named, and hosts are models.
+    /// A sender or receiver is named, but hosts are models.
     #[error("a simulated host has no kernel, and so no choice of {of}")]
     NoChoice {
         /// `backend` or `receiver`
@@ -178,30 +178,30 @@ pub enum SpecProblem {
         if *is_server { "an iperf3 server only" } else { "nothing" }
     )]
     NoAgent {
-        /// The study's name.
+        /// Name of the study.
         study: &'static str,
-        /// The host's.
+        /// Name of the host.
         host: String,
         /// True if an iperf3 server runs there.
         is_server: bool,
     },
-    /// A run of 0.2 in which a person moved cables.
+    /// The run is one of 0.2 in which a person moved cables.
     #[error("cables were moved by hand in this run, and this version reports no such run")]
     MovesCables,
-    /// A list that must name something is empty.
+    /// A list that needs an entry is empty.
     #[error("nothing to do: no {what}")]
     Nothing {
         /// `frame size`, `protocol`, `load`, `test`
         what: &'static str,
     },
-    /// A number that makes no sense.
+    /// A number is out of its range.
     #[error("{what} is {value}, but must be {range}")]
     OutOfRange {
-        /// Its name in the request.
+        /// Name in the request.
         what: &'static str,
-        /// As given.
+        /// Given value.
         value: String,
-        /// What is allowed, in words.
+        /// Allowed range, in words.
         range: &'static str,
     },
     /// More frames a second than the link carries.
@@ -214,15 +214,15 @@ pub enum SpecProblem {
         line_rate.0
     )]
     AboveLineRate {
-        /// Asked for.
+        /// Requested rate.
         rate: FrameRate,
-        /// The frames' size.
+        /// Size of the frames.
         size: FrameSize,
-        /// The link.
+        /// Rate of the link.
         link: Rate,
-        /// What it carries of that size.
+        /// Line rate for frames of that size.
         line_rate: FrameRate,
-        /// True of a token bucket, which counts neither preamble and gap nor the FCS.
+        /// True for a token bucket, which counts neither preamble and gap nor the FCS.
         is_limit: bool,
     },
 }
@@ -234,12 +234,12 @@ impl From<SpecProblem> for Refused {
 }
 
 impl SpecProblem {
-    /// Of a study that finds out only while it is carried out.
+    /// Converts to an error of a study that finds the problem only while it runs.
     pub(super) fn lost(self, study: &str) -> TestbedError {
         TestbedError::Lost { label: study.to_owned(), cause: Box::new(self) }
     }
 
-    /// What to do about it.
+    /// Advice for the problem.
     pub fn hint(&self) -> String {
         match self {
             Self::NoPair { .. } => {
@@ -314,7 +314,7 @@ impl SpecProblem {
     }
 }
 
-/// Advice for a host without an agent: what it allows, or to give it one.
+/// Advice for a host without an agent: what works with it, or to give it one.
 fn without_agent(is_server: bool) -> String {
     let instead = if is_server {
         "`tcp` works with an iperf3 server, both ways, and `latency --protocol icmp` with its host"
@@ -324,12 +324,12 @@ fn without_agent(is_server: bool) -> String {
     format!("{instead}; else give the host an agent: reach = \"ssh://…\"")
 }
 
-/// A list that must name something.
+/// Checks that a list is not empty.
 pub(super) const fn some<T>(what: &'static str, list: &[T]) -> Result<(), SpecProblem> {
     if list.is_empty() { Err(SpecProblem::Nothing { what }) } else { Ok(()) }
 }
 
-/// A port that is there.
+/// Checks that a port exists.
 pub(super) fn known_port(port: &PortRef, topology: &Topology) -> Result<(), SpecProblem> {
     if topology.port(port).is_some() {
         return Ok(());
@@ -340,14 +340,14 @@ pub(super) fn known_port(port: &PortRef, topology: &Topology) -> Result<(), Spec
             .iter()
             .map(move |port| (matches!(port.cable, CableEnd::Device { .. }), name(port)))
     });
-    // Ports of direct cables are an answer only where there are no others.
+    // Ports of direct cables are listed only if there are no others.
     let (measured, direct): (Vec<_>, Vec<_>) = ports.partition(|(to_device, _)| *to_device);
     let known = if measured.is_empty() { direct } else { measured };
     let known = known.into_iter().map(|(_, name)| name).collect();
     Err(SpecProblem::NoPort { port: port.to_string(), known })
 }
 
-/// A value that is not one of these.
+/// Creates the problem of a value out of its range.
 pub(super) fn out_of_range(
     what: &'static str,
     value: &(impl ToString + ?Sized),
@@ -356,7 +356,7 @@ pub(super) fn out_of_range(
     SpecProblem::OutOfRange { what, value: value.to_string(), range }
 }
 
-/// A link's rate, where it is known.
+/// Checks that a link's rate is not 0.
 pub(super) fn link(rate: Option<Rate>) -> Result<(), SpecProblem> {
     match rate {
         Some(Rate(0)) => Err(out_of_range("the link's rate", "0bit", "more than 0")),
@@ -364,7 +364,7 @@ pub(super) fn link(rate: Option<Rate>) -> Result<(), SpecProblem> {
     }
 }
 
-/// The last trial of a search is no shorter than those that led to it.
+/// Checks that the last trial of a search is no shorter than the others.
 pub(super) fn search(way: Nanos, end: Nanos) -> Result<(), SpecProblem> {
     if end < way {
         let least = "at least the other trials' duration";
@@ -373,7 +373,7 @@ pub(super) fn search(way: Nanos, end: Nanos) -> Result<(), SpecProblem> {
     Ok(())
 }
 
-/// A trial takes time.
+/// Checks that a trial's duration is not 0.
 pub(super) fn lasts(duration: Nanos) -> Result<(), SpecProblem> {
     if duration == Nanos::ZERO {
         return Err(out_of_range("a trial's duration", &duration, "more than 0"));
@@ -381,7 +381,7 @@ pub(super) fn lasts(duration: Nanos) -> Result<(), SpecProblem> {
     Ok(())
 }
 
-/// A rate that is one, and that the link can carry.
+/// Checks that a rate is positive and finite, and that the link can carry it.
 pub(super) fn rate(
     what: &'static str,
     rate: FrameRate,
@@ -396,7 +396,7 @@ pub(super) fn rate(
     })
 }
 
-/// A load that a link carries, by what it carries of that size; `is_limit` of a token bucket.
+/// Checks that a load is at most the line rate of its frame size; `is_limit` means a token bucket.
 pub(super) fn carried(
     PacedFrames { size, rate }: PacedFrames,
     (link, line_rate): (Rate, FrameRate),

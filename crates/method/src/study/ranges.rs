@@ -1,9 +1,9 @@
-//! Ranges of the options that several studies have.
+//! Ranges of the options that several studies share.
 //!
-//! Owns those types. Ranges of one study's options stand in its `spec.rs`.
+//! Owns those types. Ranges of one study's options are in its `spec.rs`.
 
 measure::ranged! {
-    /// Repeats of everything, in random order; the sampling unit.
+    /// Repetitions of everything, in random order; the sampling unit.
     Blocks(u32 as i64, 1..=1000, "blocks", "six are the least for a 95 % interval, ten the usual");
     /// Attempts at one trial before it is given up.
     Tries(u32 as i64, 1..=1000, "tries", "three are usual");

@@ -1,7 +1,7 @@
-//! Rates: how many frames a second pass, between two ports or among all of a switch's.
+//! Rates: frames a second that pass between two ports, or among all ports of a switch.
 //!
-//! Owns the studies `forwarding` and `switching`, two requests for the same question, and what a
-//! path is said to sustain. The same question asked through both has the same answer.
+//! Owns the studies `forwarding` and `switching`, two requests for the same question, and the
+//! definition of a sustained rate. The same question in both has the same answer.
 
 pub(super) mod counts;
 pub mod forwarding;
@@ -14,8 +14,8 @@ mod throughput;
 
 use super::session::Session;
 
-/// Asks with a study's rig, as a search does where `is_search`: what a trial carried without a loss
-/// stands for the load that was to be offered.
+/// Runs a closure with a study's rig, as a search if `is_search`. For a search, a load carried
+/// without loss replaces the requested one.
 fn ask_as_search<'t, R: AsMut<Session<'t>>, T>(
     rig: &mut R,
     is_search: bool,

@@ -1,6 +1,6 @@
-//! From values over blocks to a figure's row.
+//! Rows of figures from values over blocks.
 //!
-//! Owns the confidence and what too few blocks or samples mean. Never decides a verdict.
+//! Owns the confidence, and the caveats for too few blocks or samples. Never decides a verdict.
 
 use std::collections::BTreeSet;
 
@@ -10,35 +10,35 @@ use super::Profile;
 use super::ways::{Way, Ways};
 use page::{Caveat, Condition, Conditions, Figure, Key, Metric, Trials, Unit, Verdict};
 
-/// Of every interval over blocks.
+/// Confidence of every interval over blocks.
 pub(super) const CONFIDENCE: f64 = 0.95;
 
-/// Effective samples that must lie beyond a quantile: 1 / (1 - confidence), so that p99.9 needs
-/// 20,000 of them.
+/// Effective samples that must lie beyond a quantile: 1 / (1 - confidence), so p99.9 needs 20,000
+/// of them.
 const SAMPLES_BEYOND: f64 = 1.0 / (1.0 - CONFIDENCE);
 
-/// Whether so many effective samples are too few for a quantile, in every study. The extremes are
-/// what they are; in between, enough samples must lie beyond on the thinner side.
+/// True if the effective samples are too few for a quantile, in every study. Enough of them must
+/// lie beyond it on the thinner side; the extremes are exempt.
 pub(super) fn too_few(effective: f64, q: f64) -> bool {
     let tail = q.min(1.0 - q);
-    // A hair's breadth, for 20,000 samples must do and 0.999 is no binary number.
+    // Tolerance for rounding: 20,000 samples must suffice, and 0.999 is not exact in binary.
     tail > 0.0 && effective * tail < SAMPLES_BEYOND * (1.0 - 1e-9)
 }
 
-/// What every row of one measured thing shares.
+/// Common parts of all rows of one measurement.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     pub(super) conditions: Conditions,
     pub(super) caveats: BTreeSet<Caveat>,
-    /// Samples behind it.
+    /// Number of samples.
     pub(super) n: u64,
     pub(super) verdict: Verdict,
-    /// The trials behind it, where they are told.
+    /// Trials behind the figures, if stated.
     pub(super) trials: Trials,
 }
 
 impl Row {
-    /// Of a way; the verdict and n are the figure's.
+    /// Creates the row of a path; the caller sets the verdict and n.
     pub(super) fn of(ways: &Ways, way: Way, profile: Profile) -> Self {
         let quick = (profile == Profile::Quick).then_some(Caveat::QuickProfile);
         let caveats = ways.caveats(way).into_iter().chain(quick).collect();
@@ -52,18 +52,18 @@ impl Row {
         self.conditions.insert(key, value.into());
     }
 
-    /// With a condition.
+    /// Adds a condition.
     pub(super) fn with(mut self, key: Key, value: impl Into<Condition>) -> Self {
         self.set(key, value);
         self
     }
 
-    /// A figure from one value a block; without any, its value is `None`.
+    /// Creates a figure from one value per block; without any, its value is `None`.
     pub(super) fn over_blocks(&self, metric: Metric, unit: Unit, values: &[f64]) -> Figure {
         self.of_estimate(metric, unit, BlockEstimate::of(values, CONFIDENCE))
     }
 
-    /// A figure from an estimate over blocks.
+    /// Creates a figure from an estimate over blocks.
     pub(super) fn of_estimate(
         &self,
         metric: Metric,
@@ -79,8 +79,8 @@ impl Row {
         figure
     }
 
-    /// A figure from one procedure, with no interval yet. A yes or a no that lacks its direct
-    /// cable, and has no other control, is none; that PAUSE frames came needs none.
+    /// Creates a figure from one procedure, without an interval. A yes or no that needs a control
+    /// has no value without the direct cable; received PAUSE frames need no control.
     pub(super) fn single(&self, metric: Metric, unit: Unit, value: Option<f64>) -> Figure {
         let alone = self.verdict == Verdict::Undetermined
             && self.caveats.contains(&Caveat::NoBypass)
@@ -98,19 +98,19 @@ impl Row {
     }
 }
 
-/// Which of two opposite flows a figure is about.
+/// Direction of a figure, for two opposite flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
-    /// From `from` to `to`.
+    /// Flow from `from` to `to`.
     Forward,
-    /// Back.
+    /// Flow from `to` to `from`.
     Reverse,
-    /// Both together.
+    /// Total of both flows.
     Total,
 }
 
 impl Direction {
-    /// As the condition `direction`.
+    /// Value of the condition `direction`.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Forward => "forward",
@@ -120,7 +120,7 @@ impl Direction {
     }
 }
 
-/// Names the direction in a row.
+/// Writes the direction into a row.
 pub(super) fn set_direction(row: &mut Row, direction: Option<Direction>) {
     if let Some(direction) = direction {
         row.set(Key::Direction, direction.as_str());

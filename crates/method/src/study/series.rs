@@ -1,35 +1,35 @@
-//! One trial's TCP over time: all streams of a flow together, in steps of about a second.
+//! TCP of one trial over time: all streams of a flow together, in steps of about a second.
 //!
-//! Owns what a step is and what counts as a fall of the window. Never judges, and never sees
-//! another trial.
+//! Owns the definition of a step, and the criterion for a fall of the window. Never judges, and
+//! never sees another trial.
 
 use measure::{ByteCount, Nanos};
 
 use trial::record::{BulkRecord, StreamRecord};
 
-/// As iperf3 prints them.
+/// Length of a step, as in iperf3's reports.
 const STEP: Nanos = Nanos::from_secs(1);
 
-/// Shorter trials have shorter steps: so many of them at least.
+/// Minimum number of steps; shorter trials have shorter ones.
 const LEAST_STEPS: u64 = 5;
 
-/// A window that fell below this share of its last peak was cut, not rounded: CUBIC cuts to 0.7,
-/// Reno to 0.5, H-TCP to between 0.5 and 0.8.
+/// Share of its last peak below which a window counts as cut, not rounded. CUBIC cuts to 0.7, Reno
+/// to 0.5, H-TCP to between 0.5 and 0.8.
 const FALL: f64 = 0.85;
 
-/// A cut window must rise by this share before it can be cut again: recovery lasts a round trip,
-/// and readings in it fall more than once.
+/// Rise of a cut window after which it can be cut again: recovery lasts an RTT, in which readings
+/// fall more than once.
 const RISE: f64 = 1.05;
 
-/// Bytes, round trips and windows of one trial.
+/// Octets, RTTs and windows of one trial.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Series {
-    /// Payload that the receiver took and segments sent again, step by step from the load's start.
+    /// Received payload and retransmitted segments, by step from the start of the load.
     pub(super) steps: Vec<Step>,
     pub(super) step: Nanos,
-    /// The first step that counts.
+    /// Index of the first step that counts.
     pub(super) first: usize,
-    /// Every reading, summed over the streams.
+    /// Readings, summed over the streams.
     pub(super) totals: Vec<Total>,
     omit: Nanos,
     falls: u32,
@@ -38,12 +38,12 @@ pub(super) struct Series {
 /// One step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Step {
-    /// Payload bits a second.
+    /// Payload in bits a second.
     pub(super) goodput: f64,
     pub(super) retransmits: u64,
 }
 
-/// All senders at one moment; counters are totals since the load began.
+/// State of all senders at one moment; counters are totals since the start of the load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Total {
     pub(super) at: Nanos,
@@ -53,21 +53,22 @@ pub(super) struct Total {
     /// Mean over the streams.
     pub(super) srtt: Nanos,
     pub(super) min_rtt: Nanos,
-    /// Sums over the streams, so up to as many times the time as there are streams.
+    /// Sum over the streams, so at most the elapsed time multiplied by their number.
     pub(super) busy: Nanos,
     pub(super) rwnd_limited: Nanos,
     pub(super) sndbuf_limited: Nanos,
 }
 
 impl Total {
-    /// The time that the senders waited for anything but the network.
+    /// Time that the senders waited for anything but the network.
     pub(super) fn stalled(&self) -> Nanos {
         self.rwnd_limited + self.sndbuf_limited
     }
 }
 
 impl Series {
-    /// Of a trial read every `interval`: `omit` of it is warm-up, `counted` is not.
+    /// Builds the series of a trial that was read every `interval`; `omit` of it is warm-up,
+    /// followed by `counted`.
     pub(super) fn of(bulk: &BulkRecord, (omit, counted): (Nanos, Nanos), interval: Nanos) -> Self {
         let interval = interval.max(Nanos(1));
         let most = (counted.0 / LEAST_STEPS / interval.0).max(1);
@@ -91,22 +92,22 @@ impl Series {
         mean(&self.goodputs(self.first))
     }
 
-    /// Step by step from that one on.
+    /// Goodput of the steps from `from` on.
     pub(super) fn goodputs(&self, from: usize) -> Vec<f64> {
         self.steps[from.min(self.steps.len())..].iter().map(|step| step.goodput).collect()
     }
 
-    /// Segments sent again from that step on.
+    /// Retransmitted segments from step `from` on.
     pub(super) fn retransmits(&self, from: usize) -> u64 {
         self.steps[from.min(self.steps.len())..].iter().map(|step| step.retransmits).sum()
     }
 
-    /// Payload that arrived from that step on.
+    /// Received payload from step `from` on, in octets.
     pub(super) fn octets(&self, from: usize) -> f64 {
         self.goodputs(from).iter().sum::<f64>() * self.step.as_secs_f64() / 8.0
     }
 
-    /// How often a stream's window was cut after the warm-up.
+    /// Number of cuts of a stream's window after the warm-up.
     pub(super) const fn falls(&self) -> u32 {
         self.falls
     }
@@ -116,7 +117,7 @@ impl Series {
         self.totals.iter().filter(|total| total.at > self.omit)
     }
 
-    /// The readings before and at the end of what counts; `None` with fewer than two.
+    /// Readings at the start and the end of the counted part; `None` with fewer than two.
     pub(super) fn span(&self) -> Option<(&Total, &Total)> {
         let before = self.totals.iter().rev().find(|total| total.at <= self.omit);
         let first = before.or_else(|| self.totals.first())?;
@@ -133,12 +134,12 @@ impl Series {
     }
 }
 
-/// The mean; zero of nothing.
+/// Mean; zero without values.
 pub(super) fn mean(values: &[f64]) -> f64 {
     if values.is_empty() { 0.0 } else { values.iter().sum::<f64>() / values.len() as f64 }
 }
 
-/// Standard deviation over mean; zero of fewer than two, or where the mean is zero.
+/// Standard deviation divided by the mean; zero with fewer than two values or a mean of zero.
 pub(super) fn variation(values: &[f64]) -> f64 {
     let middle = mean(values);
     if values.len() < 2 || middle <= 0.0 {
@@ -148,7 +149,7 @@ pub(super) fn variation(values: &[f64]) -> f64 {
     (squares / (values.len() - 1) as f64).sqrt() / middle
 }
 
-/// Reading by reading; as many as the stream with the fewest has.
+/// Totals by reading; as many as the stream with the fewest readings has.
 fn totals(streams: &[StreamRecord]) -> Vec<Total> {
     let count = streams.iter().map(|stream| stream.points.len()).min().unwrap_or(0);
     let of = |at: usize| {
@@ -169,8 +170,8 @@ fn totals(streams: &[StreamRecord]) -> Vec<Total> {
     (0..count).map(of).collect()
 }
 
-/// Octets in each of `count` steps; what was not counted is missing, not zero by measurement, but a
-/// receiver counts every interval of the load.
+/// Octets in each of `count` steps. A receiver counts every interval of the load, so a missing one
+/// is zero.
 fn received(streams: &[StreamRecord], in_step: usize, count: usize) -> Vec<u64> {
     let mut steps = vec![0; count];
     for stream in streams {
@@ -183,7 +184,7 @@ fn received(streams: &[StreamRecord], in_step: usize, count: usize) -> Vec<u64> 
     steps
 }
 
-/// The counter at a moment; a live sender is read a little late.
+/// Value of the counter at a moment; a live sender is read slightly late.
 fn retransmits_by(totals: &[Total], at: Nanos, interval: Nanos) -> u64 {
     let until = at + interval / 2;
     totals.iter().rev().find(|total| total.at <= until).map_or(0, |total| total.retransmits)

@@ -1,7 +1,7 @@
-//! Running a study's trials: asks again when one can't be used, and gives up in the end.
+//! Runner of a study's trials: repeats a trial that is unusable, and gives up in the end.
 //!
-//! Owns the repetition and the order's randomness. Never decides what a record means, and never
-//! repeats a trial because its figure displeases: only one that is invalid or failed.
+//! Owns the repetition and the random order. Never interprets a record, and never repeats a trial
+//! because of its figure: only one that is invalid or failed.
 
 mod waits;
 
@@ -25,76 +25,75 @@ use super::ways::{Way, Ways};
 use super::{Blocks, Profile, SpecProblem, Tries};
 use waits::{fills, for_learning, mean_gap};
 
-/// A tester that falls short by more than this, twice in a row and by about the same, or once with
-/// its processors to itself, is not unlucky but unable: no use asking again. Once beside others may
-/// be a stall, however long.
+/// Shortfall of a tester above which it counts as unable, so that no repetition helps. It must
+/// occur twice in a row by about the same amount, or once without other load on its processors. A
+/// single one next to other load may be a stall.
 const UNABLE_SHORTFALL: f64 = 0.02;
 
-/// A host has its processors to itself where others take less of them than this share.
+/// Share of a host's processors used by others, below which the host counts as idle otherwise.
 const TO_ITSELF: f64 = 0.05;
 
-/// How far apart two shortfalls may be to be about the same, relative to the larger.
+/// Relative difference up to which two shortfalls count as about the same.
 const ALIKE: f64 = 0.25;
 
-/// What still waits in a device when the receivers close is waited for in another try, with this
-/// many times the residual time at most, and never for longer than [`LONGEST_RESIDUAL`].
+/// Factor on the residual time for another attempt, if frames are still queued when the receivers
+/// close. The time never exceeds [`LONGEST_RESIDUAL`].
 const MORE_RESIDUAL: u64 = 4;
 
-/// A device that holds more than this is not waited for.
+/// Maximum residual time; a device that holds frames longer is not waited for.
 const LONGEST_RESIDUAL: Nanos = Nanos::from_secs(30);
 
-/// RFC 2544 §23.
+/// Residual time of RFC 2544 §23.
 const RFC_RESIDUAL: Nanos = Nanos::from_secs(2);
 
-/// A device is empty only after a silence: of this and of two gaps. One that stands still for a
-/// moment is silent for less.
+/// Silence after which a device counts as empty, together with two gaps. A short stall of the
+/// device is shorter than that.
 const SILENCE: Nanos = Nanos::from_millis(25);
 
-/// But no more than such a part of the residual time.
+/// Part of the residual time that this silence may be at most.
 const SILENT_SHARE: u64 = 4;
 
-/// So many frames of a slow device may be on their way when the sender stops.
+/// Frames of a slow device that may be in flight when the sender stops.
 const SLOW_FRAMES: f64 = 4.0;
 
-/// So often a trial is run again because the device had not emptied.
+/// Maximum number of repetitions of a trial because the device had not drained.
 const MOST_WAITS: u32 = 7;
 
-/// Where the trial before was given up after all its tries, the next has so many at most: what
-/// keeps the tester from it has not gone yet.
+/// Maximum number of attempts after a trial that was given up after all its attempts, as the
+/// tester's problem may persist.
 const TRIES_AFTER: u32 = 3;
 
-/// So many times in a row a variant may fail before it is given up.
+/// Number of consecutive failures after which a variant is given up.
 const MOST_FAILURES: u32 = 2;
 
-/// A study under way.
+/// Running study.
 pub(super) struct Session<'a> {
     pub(super) ways: Ways,
     testbed: &'a mut dyn Testbed,
     order: Pcg64,
     profile: Profile,
     tries: u32,
-    /// The trial before was given up after all its tries.
+    /// True if the previous trial was given up after all its attempts.
     given_up: bool,
-    /// Records tell when the last frame came. Those of earlier versions don't: their trials are
-    /// asked for as they were then.
+    /// True if records state the arrival of the last frame. Those of earlier versions do not, and
+    /// their trials are requested as they were then.
     tells_quiet: bool,
-    /// For how long receivers stay open, where what waits takes longer to come out than the
-    /// profile's.
+    /// Time that receivers stay open, if the queue needs longer than the profile allows.
     pub(super) residual: Nanos,
-    /// How long a device takes to empty, where that is longer: after a flood or a burst (true),
-    /// which fill it, and after other loads, where it is the way that is long.
+    /// Drain time of a device if longer: after a flood or a burst (true), which fill its buffers,
+    /// and after other loads, where the path itself is long.
     emptying: BTreeMap<(Way, bool), Nanos>,
-    /// Frames a second that ways were found to forward.
+    /// Measured forwarding rates of paths, in frames a second.
     found: BTreeMap<Way, FrameRate>,
-    /// How many times in a row nothing could be run on a way, with all its tries.
+    /// Number of consecutive trials on a path that failed with all their attempts.
     failures: BTreeMap<Way, u32>,
-    /// What the hosts' kernels may do with several frames at once.
+    /// Offloads of the hosts' kernels, which merge frames.
     pub(super) offloads: Offloads,
-    /// A search asks: it takes what was carried without a loss for the load that was to be offered.
+    /// True for a search: it accepts a load carried without loss instead of the requested one.
     pub(super) takes_carried: bool,
 }
 
-/// What a study asks for; the session adds what is the same for all.
+/// Request for a trial; the session adds the common parts.
 pub(super) struct Ask {
     pub(super) label: String,
     pub(super) way: Way,
@@ -105,32 +104,32 @@ pub(super) struct Ask {
     pub(super) events: Vec<Event>,
 }
 
-/// The try that counts: the valid one, else the one that came closest to what was asked.
+/// Counted attempt of a trial: the valid one, otherwise the one closest to the request.
 pub(super) struct Tried {
     pub(super) trial: Trial,
     pub(super) record: TrialRecord,
-    /// How many there were in all.
+    /// Number of attempts.
     tries: u32,
 }
 
 impl Tried {
-    /// A trial and what came of it at once.
+    /// Creates a result with a single attempt.
     #[cfg(test)]
     pub(super) const fn at_once(trial: Trial, record: TrialRecord) -> Self {
         Self { trial, record, tries: 1 }
     }
 
-    /// The record, if figures may come from it.
+    /// Returns the record; `None` if figures must not use it.
     pub(super) fn valid(&self) -> Option<&TrialRecord> {
         self.record.outcome.is_valid().then_some(&self.record)
     }
 
-    /// Whether it took more than one try.
+    /// True if it took more than one attempt.
     pub(super) const fn repeated(&self) -> bool {
         self.tries > 1
     }
 
-    /// Whether it ran, and what broke were only the tester's own limits.
+    /// True if the trial ran, and only the tester's own limits made it invalid.
     pub(super) fn beyond_tester(&self) -> bool {
         let own = |defect: &Defect| {
             matches!(
@@ -150,13 +149,13 @@ impl Tried {
         }
     }
 
-    /// Whether all that broke was that the sender could not offer so much.
+    /// True if the only defect is a sender that could not offer the load.
     pub(super) fn only_short_of_load(&self) -> bool {
         let short = |defect: &Defect| matches!(defect, Defect::OfferedLoad { .. });
         matches!(&self.record.outcome, Outcome::Invalid { reasons } if reasons.iter().all(short))
     }
 
-    /// The records of the measured flows of datagrams, in the trial's order; fewer where it failed.
+    /// Records of the measured datagram flows, in the trial's order; fewer if the trial failed.
     pub(super) fn measured(&self) -> impl Iterator<Item = &DatagramsRecord> {
         let flows = self.trial.flows.iter().zip(&self.record.flows);
         flows.filter_map(|(flow, record)| match record {
@@ -165,10 +164,9 @@ impl Tried {
         })
     }
 
-    /// The offered load, in each direction, that passed without a loss in a try that was invalid
-    /// only by the tester's own limits. It is taken over the whole load phase, stalls included: all
-    /// frames arrived, so no more than rate * time + buffer did, the same bound as a valid trial
-    /// gives.
+    /// Load per direction that passed without loss in an attempt that only the tester's own limits
+    /// made invalid. It is taken over the whole load phase, including stalls. All frames arrived,
+    /// so at most rate * time + buffer did: the same bound as from a valid trial.
     pub(super) fn lossless_load(&self) -> Option<FrameRate> {
         if !self.beyond_tester() {
             return None;
@@ -177,7 +175,7 @@ impl Tried {
             if flow.received.lost(flow.sent) > 0 || flow.sent < 2 {
                 return None;
             }
-            // All arrived, but over so long: what queued in between is no rate.
+            // Frames arrived over this span; a queue in between adds nothing to a rate.
             let span = flow.sending.max(flow.receiving).max(self.trial.phases.load);
             Some((flow.sent - 1) as f64 / span.as_secs_f64())
         };
@@ -185,12 +183,13 @@ impl Tried {
         rates?.into_iter().min_by(f64::total_cmp).map(FrameRate)
     }
 
-    /// The residual time that this trial should have had, where its device had not emptied when the
-    /// receivers closed: frames were missing, and came until then. What comes later spoils the next
-    /// trial: where an earlier one left frames behind (`holding`) they may be all that comes.
+    /// Residual time that this trial should have had, if its device had not drained when the
+    /// receivers closed. In that case frames were missing, and others arrived until the end. Late
+    /// frames spoil the next trial; after an earlier one with frames left (`holding`), they may be
+    /// all that arrives.
     fn emptied_after(&self, holding: bool) -> Option<Nanos> {
         let residual = self.trial.phases.residual;
-        // Nothing at all within a shortened residual time: it gets the RFC's two seconds.
+        // Nothing arrived within a shortened residual time: use the RFC's two seconds.
         let nothing = self.measured().any(|flow| flow.sent > 0 && flow.received.unique == 0);
         if nothing && residual < RFC_RESIDUAL {
             return Some(RFC_RESIDUAL);
@@ -203,19 +202,19 @@ impl Tried {
         (residual < LONGEST_RESIDUAL).then(|| more.min(LONGEST_RESIDUAL))
     }
 
-    /// About how long what is missing still takes to come, where frames came until the receivers
-    /// closed: the device was not empty.
+    /// Estimated time until the missing frames arrive; `None` unless frames arrived until the
+    /// receivers closed, so that the device had not drained.
     pub(super) fn still_held(&self) -> Option<Nanos> {
         let Phases { load, residual, .. } = self.trial.phases;
         let waited = |flow: &DatagramsRecord| {
             let missing = flow.received.lost(flow.sent);
             let gap = mean_gap(flow).filter(|_| missing > 0)?;
-            // Where nobody stamped the last arrival, the first counts as one at the load's start.
+            // Without a stamp of the last arrival, the first counts as one at the start of the
+            // load.
             let quiet = flow.quiet.unwrap_or((load + residual).saturating_sub(flow.receiving));
             let until_closed = quiet.as_secs_f64() <= 2.0 * gap
                 || flow.quiet.is_some_and(|quiet| quiet < SILENCE.min(residual / SILENT_SHARE));
-            // A device whose frames are further apart than the receivers wait may still have had
-            // the last.
+            // A device with gaps longer than the receivers wait may still have had the last frame.
             let no_last = flow.received.highest.is_none_or(|highest| highest + 1 < flow.sent);
             let slow = residual.as_secs_f64() < SLOW_FRAMES * gap;
             (until_closed || (no_last && slow))
@@ -224,15 +223,15 @@ impl Tried {
         self.measured().filter_map(waited).max()
     }
 
-    /// Whether frames were missing while others than the trial's own came.
+    /// True if frames were missing while other traffic arrived.
     fn came_beside_others(&self) -> bool {
         let record = &self.record;
         let others = || other_traffic(&self.trial, &record.flows, &record.ports, &record.hosts);
         self.measured().any(|flow| flow.received.lost(flow.sent) > 0) && !others().is_empty()
     }
 
-    /// The largest share by which the tester fell short, sending or receiving; zero where only a
-    /// burst was wrong, `None` where it is not the tester's doing alone.
+    /// Largest shortfall of the tester, in sending or receiving. Zero if only a burst was wrong;
+    /// `None` if the tester is not the only cause.
     fn shortfall(&self) -> Option<f64> {
         let Outcome::Invalid { reasons } = &self.record.outcome else { return None };
         let frames: u64 = self.measured().map(|flow| flow.sent).sum();
@@ -249,8 +248,8 @@ impl Tried {
         self.beyond_tester().then(|| reasons.iter().map(short).fold(0.0, f64::max))
     }
 
-    /// Whether this try was short of its load, and nobody else can have kept its hosts from it, as
-    /// their kernels tell: far short, or by so little that what it carried will do.
+    /// True if the tester alone, by its kernels' accounts, missed the load: by far, or so slightly
+    /// that the carried load suffices.
     fn unable_alone(&self, takes_carried: bool) -> bool {
         let to_itself = |host: &HostUsage| host.usage.by_others() < TO_ITSELF;
         self.only_short_of_load()
@@ -260,15 +259,15 @@ impl Tried {
             && self.record.hosts.iter().all(to_itself)
     }
 
-    /// Whether this try and the one before failed far short and alike.
+    /// True if this attempt and the previous one fell far short by about the same amount.
     fn unable(&self, before: Option<&Self>) -> bool {
         let before = before.and_then(Self::shortfall);
         let (Some(now), Some(before)) = (self.shortfall(), before) else { return false };
         now.min(before) > UNABLE_SHORTFALL && (now - before).abs() <= ALIKE * now.max(before)
     }
 
-    /// How useful it is beside others that are not valid either: what passed most, then what came
-    /// closest to the load, then what ran at all.
+    /// Rank among invalid attempts: by the load without loss, then by the smallest shortfall, then
+    /// those that ran at all.
     fn rank(&self) -> (f64, f64) {
         let passed = self.lossless_load().map_or(0.0, |rate| rate.0);
         (passed, self.shortfall().map_or(f64::NEG_INFINITY, |short| -short))
@@ -291,7 +290,7 @@ impl<'a> Session<'a> {
         Ok(Self::over(testbed, ways, seed, (profile, tries)))
     }
 
-    /// Of a study that chose its ways itself.
+    /// Creates the session of a study that chose its paths itself.
     pub(super) fn over(
         testbed: &'a mut dyn Testbed,
         ways: Ways,
@@ -318,15 +317,14 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// A way forwards so many frames a second: a burst waits until it is through with what taught
-    /// it addresses.
+    /// Stores the forwarding rate of a path: a burst waits until the path has forwarded the
+    /// learning frames.
     pub(super) fn remember_rate(&mut self, way: Way, rate: FrameRate) {
         let slowest = self.found.entry(way).or_insert(rate);
         slowest.0 = slowest.0.min(rate.0);
     }
 
-    /// Whether a trial fills whatever buffers there are; none where it is not remembered how long
-    /// they take to empty.
+    /// True if a trial fills all buffers; `None` if its drain time is not stored.
     fn filled(&self, trial: &Trial) -> Option<bool> {
         if self.tells_quiet {
             Some(fills(trial))
@@ -335,7 +333,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// For how long a way was seen to hold frames, as far as the RFC's two seconds.
+    /// Known drain time of a path, at most the RFC's two seconds.
     pub(super) fn holds_for(&self, way: Way) -> Nanos {
         if !self.tells_quiet {
             return Nanos::ZERO;
@@ -344,18 +342,18 @@ impl<'a> Session<'a> {
         of(false).max(of(true)).min(RFC_RESIDUAL)
     }
 
-    /// Whether the testbed can reset the way's device.
+    /// True if the testbed can reset the path's device.
     pub(super) fn resettable(&self, way: Way) -> bool {
         self.ways.resettable(way, self.testbed.topology())
     }
 
-    /// Puts a block's trials into random order, so that a drift is nobody's advantage.
+    /// Puts the trials of a block into random order, so that drift favours none.
     pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
         items.shuffle(&mut self.order);
     }
 
-    /// The same, but where subjects have variants with each way's trials together, so that no
-    /// variant is applied twice in a block. `way` tells an item's.
+    /// Shuffles a block. If subjects have variants, the trials of a path stay together, so that no
+    /// variant is applied twice in a block. `way` returns an item's path.
     pub(super) fn shuffle_block<T>(&mut self, items: &mut [T], way: impl Fn(&T) -> Way) {
         self.shuffle(items);
         let varied = |way: &Way| self.ways.subject(*way).is_some_and(|s| s.variant.is_some());
@@ -367,7 +365,7 @@ impl<'a> Session<'a> {
         items.sort_by_key(|item| order.iter().position(|other| *other == way(item)));
     }
 
-    /// In each block every cell, by its number, on each of these ways, in random order.
+    /// Measures every cell, by number, on each of these paths in every block, in random order.
     pub(super) fn in_blocks(
         &mut self,
         blocks: Blocks,
@@ -385,8 +383,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Runs a trial, again while it is invalid or failed, as often as allowed. A variant that
-    /// failed to come up for two trials with all their tries is not waited for any more.
+    /// Runs a trial, and repeats it while it is invalid or failed, as often as allowed. After two
+    /// failed trials with all attempts, a variant's further trials are skipped.
     pub(super) fn run(&mut self, ask: Ask) -> Result<Tried> {
         let way = ask.way;
         let mut phases = self.profile.phases(ask.duration);

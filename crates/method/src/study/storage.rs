@@ -1,8 +1,7 @@
-//! The study `storage`: what a network does to reads and writes, and how much of their time is its
-//! own.
+//! The study `storage`: storage I/O over the network, and the network's share of its latency.
 //!
-//! Round trips of the operations' own sizes run alone and then beside a job of fio's. Never claims
-//! a device's share without a direct cable beside it.
+//! Messages of the operations' own sizes run alone and then next to a fio job. Never claims a
+//! device's share without a direct cable for comparison.
 
 mod added;
 mod budget;

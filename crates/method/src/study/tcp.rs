@@ -1,6 +1,6 @@
-//! The study `tcp`: how much TCP payload a path carries, each way alone and both ways at once.
+//! The study `tcp`: TCP payload that a path carries, in each direction alone and in both at once.
 //!
-//! Never changes what the hosts' kernels do with segments: TCP runs as any program's would.
+//! Never changes the offloads of the hosts' kernels: TCP runs as in any program.
 
 mod cell;
 mod finding;

@@ -1,17 +1,17 @@
-//! What campaigns and comparisons ask of any study: of one device, in one size, once.
+//! Settings that campaigns and comparisons make in any study: one device, one size, one block.
 //!
-//! A study without repetitions of its own, or without frames, says nothing.
+//! A study without repetitions of its own, or without frames, keeps the defaults.
 
 use super::Blocks;
 use measure::FrameSize;
 use trial::Subject;
 
-/// The parts of a request that others set.
+/// Parts of a request that a campaign or comparison sets.
 pub trait Varied {
-    /// The devices that are named; none: the first as it is found.
+    /// Named devices under test; if empty, the first as found.
     fn subjects(&self) -> Vec<Subject>;
 
-    /// Itself, whichever study it is.
+    /// Returns the request as a trait object.
     fn varied(&mut self) -> &mut dyn Varied
     where
         Self: Sized,
@@ -19,31 +19,31 @@ pub trait Varied {
         self
     }
 
-    /// Has it ask about this device alone.
+    /// Restricts the request to this device.
     fn set_subject(&mut self, subject: Subject);
 
-    /// Has it use frames of this size alone; false where it has no frame size to vary.
+    /// Restricts the request to frames of this size; false if it has no frame size to vary.
     fn set_size(&mut self, _size: FrameSize) -> bool {
         false
     }
 
-    /// How often all of it is repeated.
+    /// Number of repetitions of the whole request; `None` if it has none.
     fn blocks(&mut self) -> Option<&mut Blocks> {
         None
     }
 
-    /// Leaves of it what its blocks repeat; false where that is nothing.
+    /// Keeps only the part that the blocks repeat; false if there is none.
     fn keep_repeated(&mut self) -> bool {
         false
     }
 
-    /// In how many figures of each device a comparison is about, where that is known beforehand.
+    /// Number of compared figures per device; `None` if unknown beforehand.
     fn compared_figures(&self) -> Option<usize> {
         None
     }
 }
 
-/// For requests that have `subjects`, and `blocks` that repeat all of them.
+/// Implements [`Varied`] for requests with `subjects`, and with `blocks` that repeat all of them.
 macro_rules! repeated {
     ($spec:ty) => {
         impl $crate::study::varied::Varied for $spec {

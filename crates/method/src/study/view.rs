@@ -1,7 +1,7 @@
-//! What studies' pages share: a study's part of a page, whose a value is, what was sent, and
-//! sentences that state a value.
+//! Common parts of studies' pages: a study's part of a page, the owner of a value, the frames sent,
+//! and sentences that state a value.
 //!
-//! Never reads a condition: all of it is made from what studies know.
+//! Never reads a condition: everything is made from the studies' own data.
 
 mod firsts;
 mod frames;
@@ -20,74 +20,74 @@ pub use stated::{line_rate, line_rate_rule, stated};
 pub use values::Values;
 pub(in crate::study) use values::values;
 
-/// What a study found: its values, in the structure in which it thinks.
-/// What is said against the values later is said in them.
+/// Finding of a study: its values, in the study's own structure. Later caveats are written into
+/// these values.
 pub trait Finding: Values {
-    /// Its answers, tables and plots.
+    /// Answers, tables and plots.
     fn page(&self) -> StudyPage;
 
-    /// Its rows.
+    /// Rows of figures.
     fn rows(&mut self) -> Vec<Figure> {
         self.values().into_iter().map(|value| value.clone()).collect()
     }
 }
 
-/// Of rows alone: what works across studies has a page of its own.
+/// Finding that is only rows; the page for results across studies is made elsewhere.
 impl Finding for Vec<Figure> {
     fn page(&self) -> StudyPage {
         StudyPage::default()
     }
 }
 
-/// A study's part of a page.
+/// Part of a page that belongs to a study.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StudyPage {
-    /// Each with its place in the order of a reader's questions.
+    /// Answers, with their topics for the order.
     pub answers: Vec<(Topic, Answer)>,
-    /// In their order; their ids are unique within the study.
+    /// Sections in order; their ids are unique within the study.
     pub sections: Vec<Section>,
 }
 
-/// What readers ask, in the order in which they ask it.
+/// Topic of an answer, in the order in which readers ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
-    /// Is it non-blocking?
+    /// Non-blocking?
     NonBlocking,
-    /// Which ports share what?
+    /// Groups of ports that share an uplink.
     Groups,
-    /// Does it do line rate?
+    /// Throughput: line rate?
     Throughput,
-    /// What does it do under a flood?
+    /// Forwarding rate under flood.
     Flood,
-    /// How much does TCP get?
+    /// Goodput of TCP.
     Goodput,
-    /// How long is the network down?
+    /// Outage of the network.
     Outage,
-    /// What does it do with all its ports at work?
+    /// Traffic patterns with all ports at work.
     Patterns,
-    /// Has it enough buffer?
+    /// Buffer: is it large enough?
     Buffer,
-    /// How deep are its queues?
+    /// Depth of the queues.
     Depth,
-    /// What does it add?
+    /// Latency, and that added by the device.
     Latency,
-    /// The other questions of RFC 2544.
+    /// Other questions of RFC 2544.
     Others,
-    /// Where do reads and writes spend their time?
+    /// Storage: latency of reads and writes.
     Storage,
-    /// What did other tools measure?
+    /// Imported results of other tools.
     Imported,
 }
 
 impl StudyPage {
-    /// One section; none of no blocks.
+    /// Creates a page with one section; without blocks, with none.
     pub fn new(id: &str, heading: &str, blocks: Vec<Block>) -> Self {
         let section = Section { id: id.to_owned(), heading: heading.to_owned(), blocks };
         let sections = Some(section).filter(|section| !section.blocks.is_empty());
         Self { answers: Vec::new(), sections: sections.into_iter().collect() }
     }
 
-    /// With answers about one topic.
+    /// Adds answers about one topic.
     #[must_use]
     pub fn with_answers(mut self, topic: Topic, answers: impl IntoIterator<Item = Answer>) -> Self {
         self.answers.extend(answers.into_iter().map(|answer| (topic, answer)));

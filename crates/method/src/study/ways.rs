@@ -1,8 +1,7 @@
-//! The ways that a study's trials go: through each subject, and over the direct cable beside it.
+//! Paths of a study's trials: through each subject, and over its direct cable.
 //!
-//! Owns which ports are measured, what stands beside what, and the conditions that follow from it.
-//! On a testbed without a device the cable itself is measured, and every figure is about the
-//! tester.
+//! Owns the choice of ports, the pairing of subjects and cables, and the resulting conditions. On a
+//! testbed without a device the cable itself is measured, and every figure is about the tester.
 
 use measure::Rate;
 
@@ -13,18 +12,18 @@ use page::{Caveat, Conditions, Key, Verdict};
 use trial::topology::{AnotherTime, Pair, PortRef, Runs, Topology};
 use trial::{Path, Subject};
 
-/// One of a study's ways, by its place among them.
+/// Path of a study, by its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Way(usize);
 
-/// All ways of a study: the subjects' in the order asked for, then each direct cable once.
+/// All paths of a study: the subjects' in the requested order, then each direct cable once.
 #[derive(Debug, Clone)]
 pub(super) struct Ways {
     routes: Vec<Route>,
     another_time: Option<AnotherTime>,
-    /// For each route, what runs at its two ends.
+    /// Programs that run at the two ends of each route.
     ends: Vec<[Runs; 2]>,
-    /// For each route, what the link between its two ends carries.
+    /// Link rates between the two ends of each route.
     links: Vec<Link>,
     shared_machine: bool,
     simulated: bool,
@@ -34,24 +33,24 @@ pub(super) struct Ways {
 struct Route {
     path: Path,
     pair: Pair,
-    /// None on a bare cable.
+    /// Subject; `None` on a bare cable.
     subject: Option<Subject>,
     bypass: Option<Way>,
 }
 
-/// What is known of the rates of the links at some ports.
+/// Known rates of the links at some ports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Link {
-    /// Of each of them.
+    /// Rates of all these links.
     Known { slowest: Rate, fastest: Rate },
-    /// Not of each, though of others of the testbed.
+    /// Unknown for some of them, though other ports of the testbed have rates.
     Unknown,
     /// The testbed states no port's rate.
     NoneStated,
 }
 
 impl Link {
-    /// Of these ports: the testbed's others take no part.
+    /// Creates the link of these ports; the testbed's others do not matter.
     pub(super) fn among<'a>(
         topology: &Topology,
         ports: impl IntoIterator<Item = &'a PortRef>,
@@ -68,8 +67,8 @@ impl Link {
         }
     }
 
-    /// The slowest link's rate. A testbed that states none may have one for `all`; where its links
-    /// have no rate at all, ports' rates are not links'.
+    /// Rate of the slowest link. A testbed that states none may have one for `all`. If its links
+    /// have no rate at all, a port's rate is not a link's.
     pub(super) fn slowest(self, all: Option<Rate>) -> Option<Rate> {
         match self {
             Self::Known { slowest, .. } => all.map(|_| slowest),
@@ -78,7 +77,7 @@ impl Link {
         }
     }
 
-    /// The same where it is every link's.
+    /// Rate of every link; `None` if they differ or are unknown.
     pub(super) fn common(self, all: Option<Rate>) -> Option<Rate> {
         let differ = matches!(self, Self::Known { slowest, fastest } if slowest != fastest);
         self.slowest(all).filter(|_| !differ)
@@ -86,7 +85,8 @@ impl Link {
 }
 
 impl Ways {
-    /// The subjects' ways and their direct cables; without subjects the first measured pair's.
+    /// Creates the subjects' paths and their direct cables; without subjects, those of the first
+    /// measured pair.
     pub(super) fn of(topology: &Topology, subjects: &[Subject]) -> Result<Self, SpecProblem> {
         let mut routes = Vec::new();
         if subjects.is_empty() {
@@ -107,8 +107,8 @@ impl Ways {
         Ok(Self::beside_cables(routes, topology))
     }
 
-    /// Between the ports that are named, with the subjects all on that way; the port that is not
-    /// named is the next host's. Where neither is, as [`Self::of`].
+    /// Creates the paths between the named ports, with all subjects on that path. A missing port
+    /// becomes the next host's. If neither is named, the result is that of [`Self::of`].
     pub(super) fn between(
         topology: &Topology,
         between: &Between,
@@ -139,7 +139,7 @@ impl Ways {
         Ok(Self::beside_cables(routes, topology))
     }
 
-    /// One pair's way as the device is found, and its direct cable.
+    /// Creates the path of one pair through the device as found, and its direct cable.
     pub(super) fn over(topology: &Topology, pair: Pair) -> Self {
         let device = topology.device_between(&pair).map(|d| d.name.clone());
         let subject = device.map(|device| Subject { device, variant: None });
@@ -150,7 +150,7 @@ impl Ways {
     fn beside_cables(mut routes: Vec<Route>, topology: &Topology) -> Self {
         let ends = |pair: &Pair| [&pair.from, &pair.to].map(|port| topology.runs_at(port));
         for at in 0..routes.len() {
-            // What a host counts over a cable is no measure of what a device counts itself.
+            // A host's counts over a cable do not measure a device's own counter.
             let counts = !ends(&routes[at].pair).contains(&Runs::Nothing);
             let cable = (counts && routes[at].subject.is_some())
                 .then(|| topology.bypass_of(&routes[at].pair));
@@ -169,32 +169,33 @@ impl Ways {
         Self { routes, another_time, ends, links, shared_machine, simulated }
     }
 
-    /// When the ports are joined directly, where the cable can't stand beside the device.
+    /// Time of the direct cable's measurement, if it cannot run next to the device's; otherwise
+    /// `None`.
     pub(super) const fn another_time(&self) -> Option<&AnotherTime> {
         self.another_time.as_ref()
     }
 
-    /// Whether hosts and device are one machine, so that the device's work slows the hosts.
+    /// True if hosts and device are one machine, so that the device's work slows the hosts.
     pub(super) const fn share_machine(&self) -> bool {
         self.shared_machine
     }
 
-    /// Whether the hosts' clocks are programs', which stamp late, and not a model's.
+    /// True if programs stamp with the hosts' clocks, which is late; false for models.
     pub(super) const fn stamps_by_software(&self) -> bool {
         !self.simulated
     }
 
-    /// Every way, the subjects' first.
+    /// All paths, the subjects' first.
     pub(super) fn all(&self) -> Vec<Way> {
         (0..self.routes.len()).map(Way).collect()
     }
 
-    /// Those that are measured.
+    /// Paths of the subjects.
     pub(super) fn subjects(&self) -> Vec<Way> {
         self.on(Path::Device)
     }
 
-    /// The direct cables beside them.
+    /// Paths over the direct cables.
     pub(super) fn bypasses(&self) -> Vec<Way> {
         self.on(Path::Bypass)
     }
@@ -203,38 +204,38 @@ impl Ways {
         self.all().into_iter().filter(|way| self.path(*way) == path).collect()
     }
 
-    /// The direct cable beside a subject; none where there is none, and for a cable itself.
+    /// Direct cable of a subject; `None` without one, and for a cable itself.
     pub(super) fn bypass_of(&self, way: Way) -> Option<Way> {
         self.routes[way.0].bypass
     }
 
-    /// The subjects that have this direct cable beside them.
+    /// Subjects that share this direct cable.
     pub(super) fn beside(&self, bypass: Way) -> Vec<Way> {
         self.subjects().into_iter().filter(|way| self.bypass_of(*way) == Some(bypass)).collect()
     }
 
-    /// Through a device or over a cable; where there is no device, the cable counts as one.
+    /// Kind of path: device or bypass. Without a device, the cable counts as the device.
     pub(super) fn path(&self, way: Way) -> Path {
         self.routes[way.0].path
     }
 
-    /// The ports at its ends.
+    /// Ports at the ends of a path.
     pub(super) fn pair(&self, way: Way) -> &Pair {
         &self.routes[way.0].pair
     }
 
-    /// What runs at its ends.
+    /// Programs that run at the ends of a path.
     pub(super) fn ends(&self, way: Way) -> [Runs; 2] {
         self.ends[way.0]
     }
 
-    /// What the link between its ends carries.
+    /// Link rates between the ends of a path.
     pub(super) fn link_of(&self, way: Way) -> Link {
         self.links[way.0]
     }
 
-    /// The rate of every link of a way and of the direct cable beside it, where it is known and
-    /// one. In a lab nothing takes a frame's time on a wire.
+    /// Common rate of all links of a path and of its direct cable; `None` if unknown or not common.
+    /// A lab has no transmission time on a wire.
     pub(super) fn line_of(&self, way: Way) -> Option<Rate> {
         let ways = [Some(way), self.bypass_of(way)].into_iter().flatten();
         let mut rates = ways.map(|way| match self.links[way.0] {
@@ -245,17 +246,18 @@ impl Ways {
         (!self.shared_machine && rates.all(|rate| rate == Some(first))).then_some(first)
     }
 
-    /// Whether no host counts what comes at its end, but the device what leaves towards it.
+    /// True if the device counts the frames that leave towards the receiver, and no host counts
+    /// arrivals.
     pub(super) fn is_counted_by_device(&self, way: Way) -> bool {
         self.ends(way)[1] == Runs::Nothing
     }
 
-    /// The device and its variant.
+    /// Device and its variant.
     pub(super) fn subject(&self, way: Way) -> Option<&Subject> {
         self.routes[way.0].subject.as_ref()
     }
 
-    /// What to add to a trial's label where one study has several subjects.
+    /// Suffix of a trial's label, if the study has several subjects.
     pub(super) fn label(&self, way: Way) -> String {
         match self.subject(way) {
             Some(subject) if self.subjects().len() > 1 => format!(", {}", name(subject)),
@@ -263,7 +265,7 @@ impl Ways {
         }
     }
 
-    /// `from`, `to`, `device`, `path` and, where one was asked for, `variant`.
+    /// Conditions of a path: `from`, `to`, `device`, `path` and, if one was requested, `variant`.
     pub(super) fn conditions(&self, way: Way) -> Conditions {
         let Route { path, pair, subject, .. } = &self.routes[way.0];
         let device = subject.as_ref().map_or(page::CABLE, |subject| subject.device.as_str());
@@ -286,7 +288,7 @@ impl Ways {
         conditions
     }
 
-    /// Whose a way's values are, in a page's words.
+    /// Place of a path's values, for a page.
     pub(super) fn place(&self, way: Way) -> Place {
         let Route { path, pair, subject, .. } = &self.routes[way.0];
         let who = match (path, subject) {
@@ -301,12 +303,12 @@ impl Ways {
         Place { pair: Some(pair.clone()), is_counted_by_device, ..Place::new(who) }
     }
 
-    /// Whose limit a figure of a way shows.
+    /// Judges the limiting component of a figure.
     pub(super) fn judge(&self, way: Way, evidence: &Evidence<'_>) -> Verdict {
         evidence.verdict(self.setting(way))
     }
 
-    /// What a verdict has to know of a way.
+    /// Facts about a path that a verdict needs.
     pub(super) fn setting(&self, way: Way) -> Setting {
         let standing = match (self.subject(way), self.bypass_of(way)) {
             (None, _) => Standing::Cable,
@@ -317,7 +319,7 @@ impl Ways {
         Setting { standing, shared_processors: self.shared_machine }
     }
 
-    /// What follows from the testbed alone.
+    /// Caveats that follow from the testbed alone.
     pub(super) fn caveats(&self, way: Way) -> Vec<Caveat> {
         let mut caveats = Vec::new();
         if self.subject(way).is_some() && self.bypass_of(way).is_none() {
@@ -341,20 +343,20 @@ impl Ways {
         caveats
     }
 
-    /// Whether the testbed can reset the subject's device.
+    /// True if the testbed can reset the subject's device.
     pub(super) fn resettable(&self, way: Way, topology: &Topology) -> bool {
         let device = self.subject(way).map(|subject| &subject.device);
         topology.devices.iter().any(|d| Some(&d.name) == device && d.resettable)
     }
 
-    /// The slowest of the measured ports, where their speed is known.
+    /// Rate of the slowest measured port; `None` if none is known.
     pub(super) fn link(&self, topology: &Topology) -> Option<Rate> {
         let ends = self.routes.iter().filter(|route| route.path == Path::Device);
         let ports = ends.flat_map(|route| [&route.pair.from, &route.pair.to]);
         ports.filter_map(|port| topology.rate(port)).min()
     }
 
-    /// The same where each port's is known.
+    /// Rate of the slowest link; `None` unless every port's is known.
     pub(super) fn slowest_link(&self) -> Option<Rate> {
         let links = self.subjects().into_iter().map(|way| match self.link_of(way) {
             Link::Known { slowest, .. } => Some(slowest),

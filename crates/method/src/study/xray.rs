@@ -1,8 +1,9 @@
-//! A device's data sheet from what studies found of it, and how far a twin is from the device.
+//! Data sheet of a device from the findings of studies, and the differences between a twin and the
+//! device.
 //!
-//! Owns what is asked for, and what a data sheet holds: `reading` tells which figures become which
-//! part, `file` which part becomes which key, `difference` what a twin is held against, `page` how
-//! near it is. Pure: never runs a study, and never writes a key that nothing measured.
+//! Owns the requests, and the contents of a data sheet. `reading` converts figures to its parts,
+//! `file` writes the parts as keys, `difference` compares with a twin, and `page` reports how close
+//! it is. Pure: never runs a study, and never writes a key that was not measured.
 
 mod difference;
 mod file;
@@ -21,133 +22,133 @@ use trial::{Carrier, Protocol};
 pub use difference::{Difference, compare, compare_sheets};
 pub use page::{is_near, twin_page};
 
-/// Of a virtual trial no more frames than this, whatever the rate.
+/// Maximum number of frames in a virtual trial, whatever the rate.
 const FRAMES: f64 = 100_000.0;
-/// The most addresses that are tried: above that a real device's table takes minutes.
+/// Maximum number of addresses tried: above that a real device's table takes minutes.
 const STATIONS: u32 = 16_384;
-/// At how many frames a second stations are made known.
+/// Frames a second at which stations are learned.
 const LEARN_RATE: u64 = 10_000;
-/// Hosts without which a test can't be made.
+/// Minimum number of hosts for each test.
 const FOR_BURSTS: usize = 3;
 const FOR_ADDRESSES: usize = 3;
 const FOR_GROUPS: usize = 4;
 
-/// What is known of a testbed before anything runs.
+/// Known properties of a testbed before anything runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bed {
-    /// In virtual time, where trials are short since they are all alike.
+    /// True for virtual time, in which trials are short, as they are all alike.
     pub simulated: bool,
-    /// The ports' rate, where it is known.
+    /// Rate of the ports; `None` if unknown.
     pub link: Option<Rate>,
-    /// At the device.
+    /// Number of hosts on the device.
     pub hosts: usize,
-    /// Only a switch has a table of addresses to fill.
+    /// True for a switch, which has a table of addresses to fill.
     pub switch: bool,
-    /// Whether something is known that can be done to the device while frames pass.
+    /// True if the testbed has deeds for the device.
     pub deeds: bool,
 }
 
 impl Bed {
-    /// How long a virtual trial with frames of that size is; `None` where time is real.
+    /// Duration of a virtual trial with frames of that size; `None` if time is real.
     pub(crate) fn virtual_time(self, size: FrameSize) -> Option<Nanos> {
         let line = self.link.filter(|_| self.simulated).map(|link| link.line_rate(size).0);
         line.map(|line| Nanos::from_secs_f64(FRAMES / line))
     }
 }
 
-/// When the device begins to send on what comes in.
+/// Forwarding mode and latency of the device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Forwarding {
-    /// Its delay does not grow with the frame.
+    /// True if the delay does not grow with the frame size.
     pub cut_through: bool,
-    /// At rest, one way.
+    /// Idle latency, one way.
     pub latency: Nanos,
-    /// By how much that grows with each octet of a frame, in nanoseconds.
+    /// Growth of the latency per octet of a frame, in nanoseconds.
     pub per_octet_ns: f64,
 }
 
-/// Where frames wait.
+/// Buffer of the device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Buffer {
-    /// Octets that one output alone can hold.
+    /// Octets that a single output can hold.
     pub size: f64,
-    /// It may be larger: nothing overfilled it.
+    /// True if the buffer may be larger, as it was not overfilled.
     pub at_least: bool,
-    /// Where outputs share it.
+    /// Shared buffer; `None` if outputs do not share it.
     pub shared: Option<Shared>,
-    /// Octets.
+    /// Cell size in octets; `None` if unknown.
     pub cell: Option<f64>,
 }
 
-/// A buffer that outputs share by a dynamic threshold.
+/// Buffer that outputs share by a dynamic threshold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shared {
-    /// What is shared, without reserves, in octets.
+    /// Shared octets, without reserves.
     pub octets: f64,
-    /// A queue takes up to so many times what is free of it.
+    /// Factor on the free octets up to which a queue may grow.
     pub alpha: f64,
-    /// What each queue has for itself; 0 where none was told.
+    /// Reserve of each queue in octets; 0 if none was found.
     pub reserve: f64,
-    /// The three are known to intervals only, or the threshold does not fit.
+    /// True if the three are only known as intervals, or the threshold does not fit.
     pub doubted: bool,
 }
 
-/// Frames that the device decides on, whatever their size.
+/// Limit on the frames a second that the device forwards, whatever their size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketLimit {
-    /// A second.
+    /// Frames a second.
     pub rate: u64,
-    /// How many wait for it; none where nothing told.
+    /// Number of frames that queue for it; `None` if unknown.
     pub queue: Option<u64>,
 }
 
 /// Ports on one chip.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortGroup {
-    /// From 1 on, in the order of hosts.
+    /// Numbers of the ports, from 1 on, in the order of hosts.
     pub ports: Vec<usize>,
-    /// What carries their frames to the others; none where it was never surely the limit. Of two
-    /// groups each is given what passes between them.
+    /// Uplink rate to the other ports; `None` if it was never certainly the limit. With two groups,
+    /// both have the rate between them.
     pub uplink: Option<Rate>,
-    /// What it carries at least, where nothing filled it alone.
+    /// Lower bound of the uplink rate, if it was not filled alone; otherwise `None`.
     pub at_least: Option<Rate>,
 }
 
-/// What the table of addresses holds.
+/// Capacity of the address table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MacTable {
-    /// So many addresses at once.
+    /// Addresses that it holds at once.
     pub entries: u64,
-    /// It may hold more.
+    /// True if it may hold more.
     pub at_least: bool,
 }
 
-/// What was found.
+/// Data sheet of a device.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DataSheet {
-    /// The device's.
+    /// Name of the device.
     pub name: String,
-    /// As many as hosts are attached to.
+    /// Number of ports with a host.
     pub ports: usize,
-    /// Of each that is in neither of the two lists below.
+    /// Rate of every port that is in neither of the two lists below.
     pub rate: Rate,
-    /// Ports with a rate of their own, from 1 on.
+    /// Ports with a different rate, numbered from 1.
     pub other_rates: Vec<(usize, Rate)>,
-    /// Ports whose rate nothing told, from 1 on.
+    /// Ports of unknown rate, numbered from 1.
     pub assumed: Vec<usize>,
-    /// None without a direct cable to compare with.
+    /// Forwarding; `None` without a direct cable for comparison.
     pub forwarding: Option<Forwarding>,
-    /// None where no burst could tell it.
+    /// Buffer; `None` if no burst showed it.
     pub buffer: Option<Buffer>,
-    /// Where frames a second run out before the line does.
+    /// Packet limit; `None` if line rate is the limit.
     pub packets: Option<PacketLimit>,
-    /// Empty where no uplink was ever short, or nothing could be told.
+    /// Groups of ports; empty if no uplink was short, or none could be found.
     pub groups: Vec<PortGroup>,
-    /// None where nothing told.
+    /// Address table; `None` if unknown.
     pub mac_table: Option<MacTable>,
 }
 
-/// The studies that a data sheet follows from, as far as there are hosts for them.
+/// Studies that a data sheet needs, as far as there are enough hosts.
 pub fn studies(bed: Bed) -> Vec<StudySpec> {
     let virtual_time = |size| bed.virtual_time(size);
     let sizes = [64, 256, 512, 1024, 1518].map(|octets| FrameSize::new(octets).expect("legal"));
@@ -195,8 +196,8 @@ pub fn studies(bed: Bed) -> Vec<StudySpec> {
     studies
 }
 
-/// One round between neighbours, which every study of a fabric has, and the floods that tell
-/// groups.
+/// Request for a fabric study with one round between neighbours, which is the minimum, and the
+/// floods for groups.
 pub(crate) fn groups(hosts: usize, round: Option<Nanos>) -> FabricSpec {
     let duration = round.unwrap_or(Nanos::from_millis(300));
     FabricSpec {

@@ -1,7 +1,7 @@
-//! One case of the buffer study: a congestion control, a number of streams and what goes beside;
-//! its trial, and what is kept of each record.
+//! One case of the buffer study: congestion control, number of streams and background load; its
+//! trial, and what is kept of each record.
 //!
-//! Never judges a series: that takes a fair share, which is known only when all trials are in.
+//! Never judges a series: that takes a fair share, which is known only after all trials.
 
 use measure::{FrameSize, Nanos, Rate};
 
@@ -14,7 +14,7 @@ use trial::record::{DatagramsRecord, FlowRecord};
 use trial::validity::taken_by_others;
 use trial::{Bulk, Flow, FlowKind, Role, Schedule};
 
-/// A case.
+/// Congestion control, number of streams and background load.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cell {
     pub(super) control: String,
@@ -22,15 +22,15 @@ pub(super) struct Cell {
     pub(super) beside: Beside,
 }
 
-/// What the path carries beside TCP.
+/// Background load on the path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Beside {
-    /// Nothing: the baseline.
+    /// No load: the baseline.
     Nothing,
-    /// A load into the same egress, which oversubscribes it.
+    /// Load into the same egress port, which oversubscribes it.
     SameWay(Background),
-    /// The same load between the same ports the other way, which oversubscribes nothing: the
-    /// control.
+    /// Load of the same rate between the same ports in the other direction, which oversubscribes
+    /// nothing: the control.
     OtherWay(Background),
 }
 
@@ -79,7 +79,7 @@ impl Cell {
         format!("tcp {} {} {seconds} s, {load}{way}", self.streams, self.control)
     }
 
-    /// Conditions of the load beside TCP.
+    /// Conditions of the background load.
     pub(super) fn load(&self, size: FrameSize) -> Conditions {
         let Some(background) = self.beside.background() else {
             return Conditions::from([(Key::Load, "idle".into())]);
@@ -98,7 +98,7 @@ impl Cell {
         format!("{} {streams} of {}", self.streams, self.control)
     }
 
-    /// TCP, and the load.
+    /// Flows of one trial: TCP, and the background load if there is one.
     pub(super) fn flows(&self, ends: &Ends, spec: &BufferSpec, link: Option<Rate>) -> Vec<Flow> {
         let bulk = FlowKind::Bulk(Bulk {
             streams: self.streams,
@@ -123,35 +123,35 @@ impl Cell {
     }
 }
 
-/// A cell on one way.
+/// Cell on one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Case {
     pub(super) way: Way,
-    /// The cell's place among all.
+    /// Index of the cell.
     pub(super) cell: usize,
 }
 
-/// What one block's trial of a case showed.
+/// Result of one block's trial of a case.
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
     pub(super) block: u32,
     pub(super) series: Series,
-    /// The lost share of the load beside it, where there was one.
+    /// Lost share of the background load; `None` without one.
     pub(super) background_loss: Option<f64>,
-    /// Other programs had a host's processors meanwhile.
+    /// True if other programs used a host's processors during the trial.
     pub(super) busy: bool,
 }
 
-/// All blocks of a case on one way.
+/// All blocks of a case on one path.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CellData {
     pub(super) samples: Vec<Sample>,
-    /// Its trials, and whether they were repeated or given up.
+    /// Trials of the case, and those repeated or given up.
     pub(super) noted: Noted,
 }
 
 impl CellData {
-    /// Keeps what matters of a block's trial.
+    /// Keeps the result of one block's trial.
     pub(super) fn take(&mut self, tried: &Tried, spec: &BufferSpec) {
         self.noted.hear(tried);
         let flows = tried.valid().map(|record| &record.flows);
@@ -170,13 +170,13 @@ impl CellData {
         self.samples.push(Sample { block: tried.trial.block, series, background_loss, busy });
     }
 
-    /// The median over blocks of the goodput.
+    /// Median goodput over blocks.
     pub(super) fn goodput(&self) -> Option<f64> {
         let rates: Vec<f64> = self.samples.iter().map(|s| s.series.goodput()).collect();
         measure::quantile::median(&rates)
     }
 
-    /// The smallest round trip of any block.
+    /// Smallest RTT of any block.
     pub(super) fn min_rtt(&self) -> Option<Nanos> {
         self.samples.iter().filter_map(|s| s.series.min_rtt()).min()
     }

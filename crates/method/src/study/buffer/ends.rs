@@ -1,4 +1,4 @@
-//! Which ports the buffer study's flows go between.
+//! Ports that the buffer study's flows go between.
 //!
 //! Owns the choice where the request leaves it open. Never sees a rate or a record.
 
@@ -6,17 +6,17 @@ use super::BufferSpec;
 use crate::study::{SpecProblem, problem};
 use trial::topology::{CableEnd, Pair, PortRef, Topology};
 
-/// All ports of one way.
+/// All ports of one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ends {
     pub(super) from: PortRef,
     pub(super) to: PortRef,
-    /// Sender and receiver of the load; none over a direct cable.
+    /// Sender and receiver of the background load; `None` over a direct cable.
     pub(super) background: Option<(PortRef, PortRef)>,
 }
 
-/// TCP's ports, where the request names one of them or where devices stand in a row; `None` where
-/// they are those that every study measures between.
+/// Returns TCP's ports if the request names one or the devices are chained; `None` for the ports
+/// that every study measures between.
 pub(super) fn measured_pair(
     spec: &BufferSpec,
     topology: &Topology,
@@ -47,7 +47,7 @@ pub(super) fn measured_pair(
 }
 
 impl Ends {
-    /// The ports of `pair` and of the load beside it.
+    /// Returns the ports of `pair` and of the background load.
     pub(super) fn of(
         pair: &Pair,
         spec: &BufferSpec,
@@ -69,9 +69,9 @@ impl Ends {
         let sender = sender.ok_or_else(|| too_few(topology, 3))?;
         let receiver = match &asked.background_to {
             Some(port) => port.clone(),
-            // One device: the receiver's own port is what both share.
+            // One device: both flows share the receiver's port.
             None if near == far => to.clone(),
-            // A cable between two devices is what both share.
+            // Two devices: both flows share the cable between them.
             None => free(&far).unwrap_or_else(|| to.clone()),
         };
         if sender.host == receiver.host {
@@ -86,14 +86,14 @@ fn too_few(topology: &Topology, needed: usize) -> SpecProblem {
     SpecProblem::TooFewHosts { testbed: topology.name.clone(), needed, found }
 }
 
-/// Which device a port is at. A network of several devices that is one subject names its ports
-/// after them: `leaf2.7`.
+/// Names the device that a port is on. Several devices that are one subject name their ports
+/// `leaf2.7`.
 fn place(device: &str, port: &str) -> String {
     let member = port.rsplit_once('.').map(|(member, _)| member);
     member.map_or_else(|| device.to_owned(), |member| format!("{device}/{member}"))
 }
 
-/// Each host's first port to a device, and that device.
+/// Returns the first port of each host to a device, and that device.
 pub(in crate::study) fn attached(topology: &Topology) -> Vec<(PortRef, String)> {
     let of_host = |host: &trial::topology::Host| {
         host.ports.iter().find_map(|port| match &port.cable {
@@ -107,8 +107,8 @@ pub(in crate::study) fn attached(topology: &Topology) -> Vec<(PortRef, String)> 
     topology.hosts.iter().filter_map(of_host).collect()
 }
 
-/// Devices stand in a row where no host has ports to two of them: a host of the first and one of
-/// the next, else nothing.
+/// Returns one port each of the first two chained devices, else `None`. Devices are chained if no
+/// host has ports to two of them.
 fn row(topology: &Topology) -> Option<(PortRef, PortRef)> {
     let ports = attached(topology);
     let (first, near) = ports.first()?;
@@ -123,7 +123,7 @@ fn device_at(port: &PortRef, topology: &Topology) -> Option<String> {
     }
 }
 
-/// Every host's first port to that device.
+/// Returns the first port of every host to the given device.
 fn ports_on(name: Option<&str>, topology: &Topology) -> Vec<PortRef> {
     let mut ports = Vec::new();
     for host in &topology.hosts {

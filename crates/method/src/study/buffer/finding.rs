@@ -1,4 +1,4 @@
-//! What the buffer study found: of each case every value, and its first valid trial.
+//! Findings of the buffer study: all values of each case, and its first valid trial.
 //!
 //! Owns the order of the values' rows. Never judges a case, and never draws.
 
@@ -15,29 +15,29 @@ use crate::study::view::streams::Firsts;
 use crate::study::view::{Place, values};
 use page::{Figure, Metric, Unit};
 
-/// Everything that was found.
+/// All findings.
 #[derive(Debug)]
 pub struct BufferFinding {
-    /// The limits within which TCP counted as stable.
+    /// Limits within which TCP counted as stable.
     pub(super) limits: StabilityLimits,
-    /// The cases in their rows' order.
+    /// Cases in the order of their rows.
     pub(super) cases: Vec<BufferCase>,
-    /// The first valid trial of each case.
+    /// First valid trial of each case.
     pub(super) firsts: Firsts,
 }
 
-/// One cell on one way.
+/// Case of one cell on one path.
 #[derive(Debug)]
 pub(super) struct BufferCase {
     pub(super) cell: Cell,
     pub(super) place: Place,
-    /// Payload bits a second.
+    /// Fair share in payload bits a second.
     pub(super) fair_share: f64,
-    /// Bits a second of the link; where it is not known, the fair share.
+    /// Rate of the link in bits a second; if unknown, the fair share.
     pub(super) rate: f64,
-    /// The path's smallest round trip.
+    /// Smallest RTT of the path.
     pub(super) rtt: Option<Nanos>,
-    /// The reasons why TCP is not known to be stable.
+    /// Reasons why TCP is not known to be stable.
     pub(super) reasons: BTreeSet<Reason>,
     pub(super) stable: Figure,
     pub(super) goodput: Figure,
@@ -48,7 +48,7 @@ pub(super) struct BufferCase {
     pub(super) cwnd_max: Figure,
     pub(super) cwnd_cuts: Figure,
     pub(super) bdp: Figure,
-    /// Two lower bounds of the buffer's size: by the windows, and by the round trips.
+    /// Two lower bounds of the buffer's size: from the windows, and from the RTTs.
     pub(super) by_tcp: Figure,
     pub(super) by_delay: Option<Figure>,
     pub(super) efficiency: Figure,
@@ -112,13 +112,13 @@ impl BufferCase {
         }
     }
 
-    /// The values of TCP beside the load.
+    /// Values of TCP next to the load.
     pub(super) const fn stability_values(&self) -> [&Figure; 5] {
         let (again, variation) = (&self.retransmits_per_gigabyte, &self.variation);
         [&self.stable, &self.goodput, again, variation, &self.ramp_up]
     }
 
-    /// The values of TCP's windows, and of what follows from them.
+    /// Values of TCP's windows, and those derived from them.
     pub(super) fn window_values(&self) -> Vec<&Figure> {
         let windows = [&self.cwnd_max, &self.cwnd_cuts, &self.bdp, &self.by_tcp];
         let ratios = [&self.buffer_delay, &self.efficiency, &self.transfer_time_ratio];

@@ -1,6 +1,6 @@
-//! Whether a buffer study can be carried out at all, told before anything is built or sent.
+//! Checks of a buffer study's request, before anything is built or sent.
 //!
-//! Owns what a request may hold, and which link it is about. Never changes a request.
+//! Owns the allowed contents of a request, and the choice of its link. Never changes a request.
 
 use measure::{Nanos, Rate};
 
@@ -10,8 +10,8 @@ use crate::study::Known;
 use crate::study::problem::{self, SpecProblem, out_of_range};
 use trial::topology::{PortRef, Topology};
 
-/// The rate of the link that is oversubscribed: as stated, else the receiver's own, else what its
-/// device's ports are limited to.
+/// Rate of the oversubscribed link: as stated, otherwise the receiver's own, otherwise the limit of
+/// its device's ports.
 pub(super) fn link_rate(spec: &BufferSpec, topology: &Topology, to: &PortRef) -> Option<Rate> {
     topology.port(to)?;
     spec.link_rate.or(topology.rate(to)).or(topology.limit(to))

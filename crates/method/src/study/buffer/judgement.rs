@@ -1,7 +1,7 @@
-//! Whether a flow was stable at its fair share, and why not.
+//! Stability of a flow at its fair share, and the reasons against it.
 //!
 //! Owns the rule and the names of its reasons. Pure: a series and a share in, a judgement out.
-//! Never blames a buffer for what was not lost in one.
+//! Never blames a buffer for frames that were not lost in one.
 
 use std::collections::BTreeSet;
 
@@ -11,37 +11,39 @@ use super::StabilityLimits;
 use crate::study::series::{Series, Total, mean, variation};
 use page::{Key, phrase};
 
-/// More of the busy time than this spent waiting for a window or a socket: the hosts were the
+/// Share of the busy time spent waiting for a window or a socket, above which the hosts were the
 /// limit.
 const STALLED: f64 = 0.5;
 
-/// A last third of a trial this much faster than its first is still growing.
+/// Ratio of the goodput in the last third of a trial to that in the first, above which it still
+/// grows.
 const GROWTH: f64 = 1.1;
 
-/// What remains after the ramp-up must be this share of what counts, or all of it is judged.
+/// Least share of the counted steps that must remain after the ramp-up; with fewer, all counted
+/// steps are judged.
 const ENOUGH: f64 = 0.25;
 
-/// So many falls of the window make a sawtooth.
+/// Number of falls of the window that make a sawtooth.
 const TEETH: u32 = 2;
 
-/// What one trial's series is.
+/// Judgement of one trial's series.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Judgement {
-    /// None where it can't be told: see the reasons.
+    /// True if the flow was stable; `None` if undetermined, see `reasons`.
     pub(super) stable: Option<bool>,
-    /// Why it is not `true`; none where it is.
+    /// Reasons why `stable` is not `true`; empty if it is.
     pub(super) reasons: Vec<Reason>,
-    /// When the first step at the fair share began, after the load's start.
+    /// Start of the first step at the fair share, after the start of the load.
     pub(super) ramp_up: Option<Nanos>,
-    /// Coefficient of variation of the goodput, of the steps judged.
+    /// Coefficient of variation of the goodput over the judged steps.
     pub(super) variation: f64,
-    /// Segments sent again for each gigabyte, in the steps judged.
+    /// Retransmitted segments per gigabyte over the judged steps.
     pub(super) per_gigabyte: f64,
 }
 
 impl Judgement {
-    /// The same of a trial in which other programs had the hosts' processors: a flow that kept
-    /// stable did so under worse conditions; why another did not can't be told.
+    /// Adjusts the judgement of a trial in which other programs used the hosts' processors. A
+    /// stable flow stays stable, as it had worse conditions; any other becomes undetermined.
     pub(super) fn on_busy_hosts(self) -> Self {
         if self.stable == Some(true) {
             return self;
@@ -50,24 +52,24 @@ impl Judgement {
     }
 }
 
-/// Why a flow is not known to be stable.
+/// Reason why a flow is not known to be stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reason {
-    /// More segments sent again than the limit.
+    /// Retransmits exceed the limit.
     Retransmits,
-    /// The goodput varies by more than the limit.
+    /// Variation of the goodput exceeds the limit.
     Variation,
-    /// The window was cut again and again.
+    /// The window was cut repeatedly.
     Sawtooth,
-    /// The mean goodput is below the share of the fair share.
+    /// The mean goodput is below the required part of the fair share.
     BelowFairShare,
-    /// Can't be told: other programs had the hosts' processors.
+    /// Undetermined: other programs used the hosts' processors.
     BusyHosts,
-    /// Can't be told: the hosts were waiting for themselves.
+    /// Undetermined: the hosts were the limit.
     HostLimited,
-    /// Can't be told: it was growing until the end.
+    /// Undetermined: the goodput grew until the end.
     StillGrowing,
-    /// Can't be told: below the fair share, and nothing was lost.
+    /// Undetermined: below the fair share, but nothing was lost.
     NothingLost,
 }
 
@@ -93,8 +95,8 @@ pub(super) fn in_words(reasons: &BTreeSet<Reason>) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Judges what comes after the warm-up and after the ramp-up, whichever ends later; a flow that
-/// never reaches the share is judged by all that comes after the warm-up.
+/// Judges the steps after the warm-up and after the ramp-up, whichever ends later. A flow that
+/// never reaches the share is judged by all steps after the warm-up.
 pub(super) fn judge(series: &Series, fair_share: f64, limits: StabilityLimits) -> Judgement {
     let enough = limits.share.get() * fair_share;
     let reached = series.steps.iter().position(|step| step.goodput >= enough);
@@ -120,7 +122,7 @@ pub(super) fn judge(series: &Series, fair_share: f64, limits: StabilityLimits) -
     } else if retransmits == 0 {
         vec![if growing(&goodputs) { Reason::StillGrowing } else { Reason::NothingLost }]
     } else {
-        // Few may have been sent again, and each may yet cost much: a long path recovers slowly.
+        // A few retransmits can still cost much, as a long path recovers slowly.
         let found = [
             (lossy, Reason::Retransmits),
             (varies, Reason::Variation),

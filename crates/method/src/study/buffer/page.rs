@@ -1,7 +1,7 @@
-//! The buffer study on the page: which cases were stable and why others were not, what their
-//! windows say of the buffer, and each case's first valid trial over time.
+//! The buffer study on the page: the stable cases, the reasons for the others, the buffer bounds
+//! from windows, and each case's first valid trial over time.
 //!
-//! Never computes a value, and never asks what a case is.
+//! Never computes a value, and never classifies a case.
 
 mod over_time;
 
@@ -100,18 +100,18 @@ fn windows(cases: &[BufferCase]) -> Table {
         .with_note(note)
 }
 
-/// The load beside TCP, and TCP's streams beneath.
+/// Background load, with TCP's streams beneath.
 fn load(case: &BufferCase) -> Cell {
     Cell::text(case.cell.beside.in_words()).with_note(case.cell.tcp())
 }
 
-/// A lower bound of the buffer's size.
+/// Lower bound of the buffer's size.
 fn at_least(value: Option<&Figure>) -> Cell {
     let known = value.filter(|figure| figure.value.is_some());
     known.map_or(Cell::Missing, |figure| Cell::value(figure).as_bound())
 }
 
-/// The question that a case beside a load answers.
+/// Question that a case with a load answers.
 const ENOUGH: &str = "Enough buffer?";
 
 fn answer(case: &BufferCase) -> Answer {

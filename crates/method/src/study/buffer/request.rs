@@ -1,7 +1,7 @@
-//! What is asked of a buffer study, by flags named as iperf3 names them.
+//! Request for a buffer study, by flags named as in iperf3.
 //!
-//! Owns its options and the reading of loads. What they leave open is the profile's or the
-//! testbed's.
+//! Owns its options and the parsing of loads. Anything left open follows from the profile or the
+//! testbed.
 
 use measure::{FrameSize, Ranged as _, Rate, Refused};
 use serde::Deserialize;
@@ -24,62 +24,63 @@ ranged_values! { Mtu Retransmits Variation FairShare }
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Buffer {
-    /// UDP beside TCP: payload rates (2Gbit), shares of the link (20%), or none [default: 20%]
+    /// Background UDP load: payload rates (2Gbit), shares of the link (20%), or none [default: 20%]
     #[arg(short = 'b', long = "background", value_name = "LIST", value_delimiter = ',')]
     pub backgrounds: Option<Vec<Given<Beside>>>,
-    /// Its frames [default: as large as the MTU allows]
+    /// Frame size of the background load [default: as large as the MTU allows]
     #[arg(long, value_name = "OCTETS")]
     pub background_size: Option<Given<FrameSize>>,
-    /// The link that is oversubscribed [default: the receiver's]
+    /// Rate of the oversubscribed link [default: the receiver's]
     #[arg(long, value_name = "RATE")]
     pub link_rate: Option<Given<Rate>>,
-    /// The largest IP packet [default: the testbed's, else 1500]
+    /// Largest IP packet [default: the testbed's, else 1500]
     #[arg(long, value_name = "OCTETS")]
     pub mtu: Option<Given<Mtu>>,
-    /// Streams of TCP; each number is a case of its own [default: 2]
+    /// TCP streams; each number is a case of its own [default: 2]
     #[arg(short = 'P', long = "parallel", value_name = "LIST", value_delimiter = ',')]
     pub streams: Vec<Given<Streams>>,
     /// Congestion controls; each is a case of its own [default: cubic]
     #[arg(short = 'C', long = "congestion-control", value_name = "LIST", value_delimiter = ',')]
     pub congestion_controls: Vec<Given<CongestionControl>>,
-    /// What counts of each trial, in seconds or with a unit [default: 10; strict 30]
+    /// Measured part of each trial, in seconds or with a unit [default: 10; strict 30]
     #[arg(short = 't', long = "time", value_name = "S")]
     pub duration: Option<Given<Duration>>,
-    /// Warm-up before that, which does not count [default: 2; strict 5]
+    /// Warm-up before the measured part [default: 2; strict 5]
     #[arg(short = 'O', long, value_name = "S")]
     pub omit: Option<Given<Omit>>,
-    /// How often the senders are read [default: 0.1]
+    /// Interval between readings of the senders [default: 0.1]
     #[arg(short = 'i', long, value_name = "S")]
     pub interval: Option<Given<Duration>>,
-    /// Repeats of everything, in random order [default: 3, with --estimate 6; strict 10, with
+    /// Repetitions of everything, in random order [default: 3, with --estimate 6; strict 10, with
     /// --estimate 12]
     #[arg(long, value_name = "N")]
     pub blocks: Option<Given<Blocks>>,
-    /// TCP's sender [default: the first host]
+    /// Sending port of TCP [default: the first host]
     #[arg(long, value_name = "HOST/PORT")]
     pub from: Option<Given<PortRef>>,
-    /// TCP's receiver, whose link is oversubscribed [default: the next host]
+    /// Receiving port of TCP, whose link is oversubscribed [default: the next host]
     #[arg(long, value_name = "HOST/PORT")]
     pub to: Option<Given<PortRef>>,
-    /// The load's sender [default: another host]
+    /// Sending port of the background load [default: another host]
     #[arg(long, value_name = "HOST/PORT")]
     pub background_from: Option<Given<PortRef>>,
-    /// The load's receiver [default: TCP's; behind another device a host of its own]
+    /// Receiving port of the background load [default: TCP's; behind another device a host of its
+    /// own]
     #[arg(long, value_name = "HOST/PORT")]
     pub background_to: Option<Given<PortRef>>,
-    /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
+    /// Devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     pub devices: Vec<Given<String>>,
-    /// Their variants; as-found is a device that nothing was done to [default: as each is found]
+    /// Variants of the devices; as-found is an unchanged device [default: as each is found]
     #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
     pub variants: Vec<Given<String>>,
-    /// Stable: at most so many segments sent again for each gigabyte [default: 10]
+    /// Stable: at most this many retransmitted segments per gigabyte [default: 10]
     #[arg(long = "most-retransmits", value_name = "N")]
     pub retransmits_per_gigabyte: Option<Given<Retransmits>>,
-    /// Stable: a coefficient of variation of the goodput of at most this [default: 0.05]
+    /// Stable: coefficient of variation of the goodput at most this [default: 0.05]
     #[arg(long = "most-variation", value_name = "SHARE")]
     pub variation: Option<Given<Variation>>,
-    /// Stable: at least this of the fair share [default: 0.9]
+    /// Stable: at least this part of the fair share [default: 0.9]
     #[arg(long = "least-share", value_name = "SHARE")]
     pub share: Option<Given<FairShare>>,
     /// Length of the phases around each trial [default: quick]
@@ -128,8 +129,8 @@ impl StudyRequest for Buffer {
     }
 }
 
-/// What TCP shares the link with: `2Gbit` (bits of UDP payload a second, as iperf3's `-b`) or `20%`
-/// (of the link); a flag says by `none` what a plan says by an empty list.
+/// Background load: `2Gbit` (bits of UDP payload a second, as iperf3's `-b`) or `20%` (of the
+/// link). The flag value `none` means an empty list in a plan.
 #[derive(Debug, Clone)]
 pub struct Beside;
 

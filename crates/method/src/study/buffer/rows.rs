@@ -1,6 +1,6 @@
-//! The buffer study's values, one row each, from the series of all blocks of a case.
+//! Values of the buffer study, one row each, from the series of all blocks of a case.
 //!
-//! Owns the fair share, and what several blocks' judgements come to. Pure.
+//! Owns the fair share, and the combination of several blocks' judgements. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,41 +15,42 @@ use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
 use page::{AT_LEAST, Caveat, Condition, Figure, Key, Metric, Unit};
 use trial::Topology;
 
-/// A frame costs its IP packet, MAC header, FCS, preamble and gap.
+/// Octets around a frame's IP packet: MAC header, FCS, preamble and gap.
 const AROUND_IP: u32 = 14 + 4 + 20;
 
-/// All that was measured.
+/// All measurements.
 pub(super) struct Measured<'a> {
     pub(super) spec: &'a BufferSpec,
     pub(super) topology: Topology,
     pub(super) ways: Ways,
     pub(super) cells: Vec<Cell>,
-    /// The cases in their rows' order.
+    /// Cases in the order of their rows.
     pub(super) cases: Vec<Case>,
-    /// All blocks of each of these cases.
+    /// Blocks of each of these cases.
     pub(super) data: BTreeMap<Case, CellData>,
 }
 
 impl Measured<'_> {
-    /// The blocks of a cell without its load, on that way.
+    /// Blocks of a cell without its load, on that path.
     fn alone(&self, way: Way, cell: &Cell) -> Option<&CellData> {
         let alone = Cell { beside: Beside::Nothing, ..cell.clone() };
         let cell = self.cells.iter().position(|other| *other == alone)?;
         self.data.get(&Case { way, cell })
     }
 
-    /// The smallest round trip of any cell on that way.
+    /// Smallest RTT of any cell on that path.
     fn min_rtt(&self, way: Way) -> Option<Nanos> {
         let own = self.data.iter().filter(|(case, _)| case.way == way);
         own.filter_map(|(_, data)| data.min_rtt()).min()
     }
 
-    /// Payload bits a second that TCP could have on a way beside a cell's load.
+    /// Payload bits a second that TCP could have on a path next to a cell's load.
     fn fair_share(&self, way: Way, cell: &Cell, link: Option<Rate>) -> f64 {
         let spec = self.spec;
         let payload = spec.segment().0 as f64 / f64::from(spec.mtu.get() + AROUND_IP);
         let baseline = self.alone(way, cell).and_then(CellData::goodput).unwrap_or(0.0);
-        // A lab's limiter counts fewer octets a frame than a wire does: what was seen is possible.
+        // A lab's limiter counts fewer octets per frame than a wire does: an observed rate is
+        // possible.
         let carried = |link: Rate| baseline.max(link.bits_per_second() * payload);
         let capacity = link.map_or(baseline, carried);
         let taken = match cell.beside {
@@ -64,7 +65,7 @@ impl Measured<'_> {
     }
 }
 
-/// One case's trials, and what they are held against.
+/// Trials of one case, and those for comparison.
 pub(super) struct CaseRows<'a> {
     spec: &'a BufferSpec,
     own: &'a CellData,
@@ -72,7 +73,7 @@ pub(super) struct CaseRows<'a> {
     judged: Vec<Judgement>,
     row: Row,
     pub(super) fair_share: f64,
-    /// The path's smallest round trip, of any cell.
+    /// Smallest RTT of the path, over all cells.
     pub(super) rtt: Option<Nanos>,
 }
 
@@ -102,18 +103,18 @@ impl<'a> CaseRows<'a> {
         Self { spec, own, link, judged, row, fair_share, rtt }
     }
 
-    /// Bits a second of the link; where it is not known, the fair share.
+    /// Rate of the link in bits a second; if unknown, the fair share.
     pub(super) fn rate(&self) -> f64 {
         self.link.map_or(self.fair_share, Rate::bits_per_second)
     }
 
-    /// The reasons why blocks are not known to be stable.
+    /// Reasons why blocks are not known to be stable.
     pub(super) fn reasons(&self) -> BTreeSet<Reason> {
         self.judged.iter().flat_map(|judged| judged.reasons.iter().copied()).collect()
     }
 
-    /// Yes where all blocks were stable, no where most were not; else it can't be told. Without a
-    /// direct cable nobody knows whose fault it is that they were not.
+    /// Yes if all blocks were stable, no if most were not; otherwise undetermined. Without a direct
+    /// cable, the cause of instability is unknown.
     pub(super) fn stable(&self) -> Figure {
         let count = |answer| self.judged.iter().filter(|j| j.stable == Some(answer)).count();
         let (stable, unstable, all) = (count(true), count(false), self.judged.len());
@@ -156,14 +157,14 @@ impl<'a> CaseRows<'a> {
         figure
     }
 
-    /// Bits a second that frames have of the link, where its rate is known.
+    /// Rate of the link in bits a second, for frames; `None` if unknown.
     pub(super) fn frames_rate(&self) -> Option<f64> {
         let (mtu, link) = (self.spec.mtu.get(), self.link?.bits_per_second());
         Some(link * f64::from(mtu + 18) / f64::from(mtu + AROUND_IP))
     }
 
-    /// A lower bound, of blocks in which the hosts' processors were the trial's own: round trips
-    /// are longer than the path's queues make them where a program waits for its turn.
+    /// Lower bound of the buffer, from blocks without other programs on the hosts' processors.
+    /// Waiting programs would add to the RTTs.
     pub(super) fn buffer(
         &self,
         estimator: &str,
@@ -171,19 +172,19 @@ impl<'a> CaseRows<'a> {
     ) -> Figure {
         let quiet = |s: &Sample| if s.busy { None } else { octets(s) };
         let mut figure = self.over_blocks(Metric::Buffer, Unit::Bytes, quiet);
-        // Nothing tells how much more would have fit.
+        // It is unknown how much more would have fit.
         figure.high = None;
         figure.with(Key::Estimator, estimator).with(Key::Bound, AT_LEAST)
     }
 
-    /// The lost share of the load; none without a load.
+    /// Lost share of the load; `None` without a load.
     pub(super) fn background_loss(&self) -> Option<Figure> {
         self.own.samples.iter().find(|s| s.background_loss.is_some())?;
         let figure = self.over_blocks(Metric::LossRatio, Unit::Ratio, |s| s.background_loss);
         Some(figure.with(Key::Of, "background"))
     }
 
-    /// A figure from one value a block, of those that have one.
+    /// Figure from one value per block, of the blocks that have one.
     pub(super) fn over_blocks(
         &self,
         metric: Metric,
@@ -194,7 +195,7 @@ impl<'a> CaseRows<'a> {
         self.row.over_blocks(metric, unit, &values)
     }
 
-    /// A figure from one value a judgement, of those that have one.
+    /// Figure from one value per judgement, of those that have one.
     pub(super) fn over_judged(
         &self,
         metric: Metric,
@@ -215,15 +216,14 @@ fn set_case(row: &mut Row, cell: &Cell, spec: &BufferSpec) {
     row.set(Key::CongestionControl, cell.control.clone());
 }
 
-/// True if segments were lost on the path, in most blocks and where no other program had the
-/// processors.
+/// True if segments were lost on the path in most blocks, and no other program used the processors.
 fn driven(own: &CellData) -> Driven {
     let lossy = |s: &&Sample| !s.busy && s.series.retransmits(s.series.first) > 0;
     let lost = own.samples.iter().filter(lossy).count();
     Driven::if_lost(2 * lost > own.samples.len())
 }
 
-/// The device's goodput of each block, and the cable's in the same one.
+/// Goodput of the device in each block, paired with the cable's in the same block.
 fn goodputs(own: &CellData, cable: Option<&CellData>) -> Vec<(f64, Option<f64>)> {
     let in_block = |block: u32| cable?.samples.iter().find(|s| s.block == block);
     let both = |s: &Sample| (s.series.goodput(), in_block(s.block).map(|s| s.series.goodput()));

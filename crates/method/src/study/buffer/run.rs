@@ -1,6 +1,6 @@
-//! The buffer study's trials: every cell on every way, in random order, block by block.
+//! Trials of the buffer study: every cell on every path, in random order, block by block.
 //!
-//! Owns which trial comes next. Never judges one.
+//! Owns the order of the trials. Never judges one.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::study::view::streams::Firsts;
 use crate::study::{Ask, Session, SpecProblem, Ways};
 use trial::{Gate, Observed, Result, Testbed};
 
-/// No more trials than this are shown.
+/// Maximum number of trials shown.
 const MOST_TRIALS: usize = 12;
 
 impl BufferSpec {
@@ -56,7 +56,7 @@ impl BufferSpec {
         Ok(Measured { spec: self, topology, ways: session.ways, cells, cases, data })
     }
 
-    /// TCP alone first; then beside each load, and beside the same load the other way.
+    /// TCP alone first; then next to each load, and next to the same load in the other direction.
     fn cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for control in &self.congestion_controls {
@@ -73,7 +73,7 @@ impl BufferSpec {
         cells
     }
 
-    /// Every cell on the subjects' ways, and TCP alone over the direct cables.
+    /// Every cell on the subjects' paths, and TCP alone over the direct cables.
     pub(super) fn cases(&self, ways: &Ways) -> Vec<Case> {
         let cells = self.cells();
         let all = || (0..cells.len()).collect::<Vec<_>>();

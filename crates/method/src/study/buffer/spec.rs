@@ -1,5 +1,4 @@
-//! The buffer study's request: what it may hold, how long it takes, and whether it can be carried
-//! out.
+//! Request for the buffer study: its contents, its duration, and whether it can be carried out.
 //!
 //! Owns its defaults and the size of a segment. Never runs a trial.
 
@@ -16,78 +15,78 @@ use trial::{Subject, Topology};
 measure::ranged! {
     /// Largest IP packet in octets.
     Mtu(u32 as i64, 576..=9000, "MTUs", "ESnet recommends 9000 for long paths");
-    /// Segments sent again for each gigabyte of payload.
+    /// Retransmitted segments per gigabyte of payload.
     Retransmits(f64 as f64, 0.0..=1e9, "this limit", "ten are one 9,000-octet segment in 11,000");
     /// Coefficient of variation of the goodput.
     Variation(f64 as f64, 0.001..=10.0, "this limit", "0.1 is a standard deviation of 10 %");
-    /// Share of what is fair.
+    /// Part of the fair share.
     FairShare(f64 as f64, 0.01..=1.0, "this limit", "0.9 asks for nine tenths");
 }
 
-/// What to measure.
+/// Request for a buffer study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BufferSpec {
-    /// Which ports talk.
+    /// Ports that take part.
     pub ports: BufferPorts,
-    /// What is measured: devices, in their variants. Empty: the first device, as it is found.
+    /// Devices under test, in their variants; if empty, the first device as found.
     pub subjects: Vec<Subject>,
     /// Congestion controls of the TCP under test, each a case of its own.
     pub congestion_controls: Vec<String>,
-    /// Numbers of its connections, each a case of its own.
+    /// Numbers of TCP connections, each a case of its own.
     pub streams: Vec<Streams>,
-    /// Loads beside it, each a case of its own, with its control. Empty: TCP alone.
+    /// Background loads, each a case of its own, with its control; if empty, TCP alone.
     pub backgrounds: Vec<Background>,
-    /// The frames of the load beside it.
+    /// Frame size of the background load.
     pub background_size: FrameSize,
-    /// The largest IP packet that the path carries: what a TCP segment's size follows from.
+    /// Largest IP packet on the path, from which the size of a TCP segment follows.
     pub mtu: Mtu,
-    /// The speed of the link that is oversubscribed, where it is known and not the receiver's.
+    /// Rate of the oversubscribed link; `None` if it is the receiver's or unknown.
     pub link_rate: Option<Rate>,
-    /// What counts as stable.
+    /// Limits of a stable flow.
     pub limits: StabilityLimits,
-    /// How long TCP runs before figures count, as iperf3's `-O`.
+    /// Warm-up before figures count, as iperf3's `-O`.
     pub omit: Nanos,
-    /// How long figures count, after that.
+    /// Measured time after the warm-up.
     pub duration: Nanos,
-    /// How often the senders are read.
+    /// Interval between readings of the senders.
     pub interval: Nanos,
-    /// Repeats of everything, in random order; the sampling unit.
+    /// Repetitions of everything, in random order; the sampling unit.
     pub blocks: Blocks,
-    /// The phases around.
+    /// Profile of the phases around the load.
     pub profile: Profile,
-    /// How often one trial is tried before it is given up; at least 1.
+    /// Attempts at one trial before it is given up; at least 1.
     pub tries: Tries,
 }
 
-/// The ports of the study; those left out follow from the topology.
+/// Ports of the study; those left out follow from the topology.
 ///
-/// TCP goes from the first to the second host on the device, the load beside it from a third to the
-/// same receiver. Where the hosts are on two devices with a cable between them, both go from the
-/// first device's hosts to the second's, so that they share that cable.
+/// TCP goes from the first to the second host on the device, and the background load from a third
+/// to the same receiver. With the hosts on two devices and a cable between them, both go from the
+/// first device's hosts to the second's. Thus they share that cable.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BufferPorts {
-    /// TCP's sender.
+    /// Sending port of TCP.
     pub from: Option<PortRef>,
-    /// TCP's receiver.
+    /// Receiving port of TCP.
     pub to: Option<PortRef>,
-    /// The load's sender; a port of another host.
+    /// Sending port of the background load, on another host.
     pub background_from: Option<PortRef>,
-    /// The load's receiver.
+    /// Receiving port of the background load.
     pub background_to: Option<PortRef>,
 }
 
-/// A constant load of UDP frames.
+/// Constant load of UDP frames.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Background {
-    /// Of the link's rate, with preamble and gap (L1); above 0 and below 1.
+    /// Share of the link's rate, with preamble and gap (L1); above 0 and below 1.
     Share(f64),
     /// Bits of UDP payload a second, as iperf3's `-b` counts.
     Payload(Rate),
 }
 
 impl Background {
-    /// Frames of `size` a second; `None` for a share of a link whose rate is not known.
+    /// Frames of `size` a second; `None` for a share of a link with an unknown rate.
     pub fn frames(self, size: FrameSize, link: Option<Rate>) -> Option<FrameRate> {
         match self {
             Self::Share(share) => Some(FrameRate(share * link?.line_rate(size).0)),
@@ -99,14 +98,14 @@ impl Background {
     }
 }
 
-/// When a flow counts as stable at its fair share, after its ramp-up.
+/// Limits within which a flow counts as stable at its fair share, after its ramp-up.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StabilityLimits {
-    /// Segments sent again for each gigabyte of payload, at most.
+    /// Retransmitted segments per gigabyte of payload, at most.
     pub retransmits_per_gigabyte: Retransmits,
     /// Coefficient of variation of the goodput from second to second, at most.
     pub variation: Variation,
-    /// Of the fair share, at least; also what ends the ramp-up.
+    /// Part of the fair share, at least; also ends the ramp-up.
     pub share: FairShare,
 }
 
@@ -122,7 +121,8 @@ impl Default for StabilityLimits {
 }
 
 impl BufferSpec {
-    /// A look: two cubic streams for ten seconds after two, beside 20 % of the link, three blocks.
+    /// First look: two cubic streams for ten seconds after two, with 20 % of the link as load,
+    /// three blocks.
     pub fn quick() -> Self {
         Self {
             ports: BufferPorts::default(),
@@ -143,7 +143,7 @@ impl BufferSpec {
         }
     }
 
-    /// Thirty seconds after five, as ESnet asks; ten blocks.
+    /// Thirty seconds after five, as ESnet recommends; ten blocks.
     pub fn strict() -> Self {
         Self {
             omit: Nanos::from_secs(5),

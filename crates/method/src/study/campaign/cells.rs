@@ -1,6 +1,6 @@
-//! Which combinations of levels are measured, and in which order within each block.
+//! Combinations of levels to measure, and their order within each block.
 //!
-//! Owns the allowed combinations and the blocks' seeded order: hands are needed as rarely as whole
+//! Owns the allowed combinations and the blocks' seeded order. Changes by hand are as rare as whole
 //! blocks allow, and no variant is applied twice in a block. Never runs anything.
 
 use std::collections::BTreeMap;
@@ -11,19 +11,19 @@ use rand_pcg::Pcg64;
 
 use super::{CampaignSpec, Factor, Means};
 
-/// Levels by factor, where a combination is named: those that are not named may be any.
+/// Levels by factor, naming a combination; a factor left out may have any level.
 pub type Named = BTreeMap<String, String>;
 
-/// Which combinations are wanted.
+/// Limits on the combinations to measure.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Only combinations that one of these fits; empty: all.
+    /// Combinations to keep; if empty, all.
     pub only: Vec<Named>,
-    /// None that one of these fits.
+    /// Combinations to leave out.
     pub except: Vec<Named>,
 }
 
-/// One of each list, in every combination; the last list's changes first.
+/// Returns all combinations with one item of each list; the last list's item changes first.
 pub fn combinations<T: Clone>(lists: impl IntoIterator<Item = Vec<T>>) -> Vec<Vec<T>> {
     lists.into_iter().fold(vec![Vec::new()], |shorter, list| {
         let longer = |one: Vec<T>| {
@@ -33,7 +33,7 @@ pub fn combinations<T: Clone>(lists: impl IntoIterator<Item = Vec<T>>) -> Vec<Ve
     })
 }
 
-/// Every allowed combination, the last factor's level changing first.
+/// Returns every allowed combination; the last factor's level changes first.
 pub fn allowed(factors: &[Factor], limits: &Limits) -> Vec<Vec<usize>> {
     let levels = factors.iter().map(|factor| (0..factor.levels.len()).collect());
     let mut cells: Vec<Vec<usize>> = combinations(levels);
@@ -49,20 +49,20 @@ pub fn allowed(factors: &[Factor], limits: &Limits) -> Vec<Vec<usize>> {
     cells
 }
 
-/// One cell's place in a block.
+/// Turn of one cell in a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Turn {
     pub(super) cell: usize,
-    /// Whether it is the first cell under another name.
+    /// True for the control, which is the first cell under another name.
     pub(super) control: bool,
-    /// Of the studies' random choices: within a block the same for all cells, so that all are asked
-    /// the same.
+    /// Seed of the studies' random choices. Within a block it is the same for all cells, so that
+    /// all get the same requests.
     pub(super) seed: u64,
     repetition: u32,
 }
 
 impl Turn {
-    /// What to add to the cell's name.
+    /// Suffix of the cell's name.
     pub(super) fn suffix(&self) -> &'static str {
         match (self.control, self.repetition) {
             (true, _) => " (control)",
@@ -72,7 +72,7 @@ impl Turn {
     }
 }
 
-/// How many different states only hands lead to.
+/// Number of different settings that are made by hand.
 pub(super) fn settings(spec: &CampaignSpec) -> usize {
     let mut all: Vec<Vec<usize>> = spec.cells.iter().map(|cell| setting(spec, cell)).collect();
     all.sort_unstable();
@@ -80,12 +80,12 @@ pub(super) fn settings(spec: &CampaignSpec) -> usize {
     all.len()
 }
 
-/// The levels that hands see to.
+/// Levels that are set by hand.
 fn setting(spec: &CampaignSpec, cell: &[usize]) -> Vec<usize> {
     of_kind(spec, cell, |means| *means == Means::Hands)
 }
 
-/// The levels that commands see to; empty where no variant is varied.
+/// Levels that are set by commands; empty if no variant is varied.
 fn state(spec: &CampaignSpec, cell: &[usize]) -> Vec<usize> {
     let mut levels = spec.factors.iter().flat_map(|factor| &factor.levels);
     if !levels.any(|level| matches!(level.means, Means::Variant(Some(_)))) {
@@ -102,13 +102,13 @@ fn of_kind(spec: &CampaignSpec, cell: &[usize], is: impl Fn(&Means) -> bool) -> 
     own.map(|(_, level)| *level).collect()
 }
 
-/// The blocks' order, one block after the other.
+/// Generator of the blocks' order, one block after the other.
 pub(super) struct Order<'a> {
     spec: &'a CampaignSpec,
     chance: Pcg64,
     seed: u64,
     block: u64,
-    /// In which setting the last block ended: the next begins there.
+    /// Setting in which the last block ended, and in which the next begins.
     last: Option<Vec<usize>>,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Order<'a> {
         Self { spec, chance: Pcg64::seed_from_u64(seed), seed, block: 0, last: None }
     }
 
-    /// The next block's turns: every cell as often as asked for, and the control.
+    /// Returns the next block's turns: every cell as often as requested, and the control.
     pub(super) fn next_block(&mut self) -> Vec<Turn> {
         let mut turns = Vec::new();
         for repetition in 0..self.spec.repetitions.get() {
@@ -131,7 +131,7 @@ impl<'a> Order<'a> {
         turns.shuffle(&mut self.chance);
         let spec = self.spec;
         let cell = |turn: &Turn| &spec.cells[turn.cell];
-        // The order of first appearance is random, so it may be each group's.
+        // The order of first appearance is random, so groups can use it too.
         let states: Vec<_> = turns.iter().map(|turn| state(spec, cell(turn))).collect();
         let mut settings: Vec<_> = turns.iter().map(|turn| setting(spec, cell(turn))).collect();
         if let Some(last) = self.last.take() {
@@ -147,7 +147,7 @@ impl<'a> Order<'a> {
         turns
     }
 
-    /// Splitmix's finaliser, so that neighbours have nothing in common.
+    /// Splitmix's finaliser, so that the seeds of neighbours are unrelated.
     fn seed_of(&self, repetition: u32) -> u64 {
         let place = self.block << 16 | u64::from(repetition);
         let mut mixed = self.seed ^ place.wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,7 +1,6 @@
-//! From what each cell gave in each block to the campaign's figures: one of each cell over all
-//! blocks.
+//! Figures of a campaign over all blocks, one per cell, from the figures of each block.
 //!
-//! Owns the intervals over blocks and what they do to verdicts. Never merges two cells.
+//! Owns the intervals over blocks and their effect on verdicts. Never merges two cells.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +16,7 @@ use trial::Topology;
 
 const CONFIDENCE: f64 = 0.95;
 
-/// What the studies found in one turn.
+/// Figures found in one turn.
 #[derive(Debug, Clone)]
 pub(super) struct Ran {
     pub(super) cell: usize,
@@ -26,13 +25,13 @@ pub(super) struct Ran {
     pub(super) figures: Vec<Figure>,
 }
 
-/// A figure's values in all blocks.
+/// Values of one figure in all blocks.
 struct Group<'a> {
     figures: Vec<(u32, &'a Figure)>,
     case: Case,
 }
 
-/// Every cell's figures over all blocks, or in one of them alone.
+/// Returns every cell's figures over all blocks, or over a single one.
 pub(super) fn of_cells(
     spec: &CampaignSpec,
     ran: &[Ran],
@@ -65,7 +64,7 @@ fn groups<'a>(own: &[&'a Ran]) -> Vec<Group<'a>> {
     for ran in own {
         for figure in &ran.figures {
             let case = case(figure, &shared(figure));
-            // Who is measured is not of the case, but of the figure.
+            // Device and variant belong to the figure, not to the case.
             let who = figure.conditions.iter().filter(|(key, _)| key.role() == Role::Place);
             let who = format!("{:?}", who.collect::<Vec<_>>());
             let place = *places.entry((case.clone(), who)).or_insert(groups.len());
@@ -79,7 +78,7 @@ fn groups<'a>(own: &[&'a Ran]) -> Vec<Group<'a>> {
 }
 
 impl Group<'_> {
-    /// One value a block, the median of its repetitions.
+    /// Returns one value per block, the median of its repetitions.
     fn by_block(&self) -> BTreeMap<u32, f64> {
         let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for (block, figure) in &self.figures {
@@ -96,8 +95,8 @@ impl Group<'_> {
         self.figures[0].1.is_bypass()
     }
 
-    /// What gave way, as the blocks' own verdicts have it: one alone never calls a repeated rate
-    /// the device's, but one that is not a mere bound was driven.
+    /// Limiting component by the blocks' own verdicts. A single block never attributes a repeated
+    /// rate to the device, but one that is not a mere bound was driven.
     fn driven(&self) -> Driven {
         let count =
             |is: fn(Verdict) -> bool| self.figures.iter().filter(|one| is(one.1.verdict)).count();
@@ -110,7 +109,7 @@ impl Group<'_> {
         }
     }
 
-    /// Over the direct cable, what this is over the device.
+    /// Returns the same case over the direct cable.
     fn beside<'g>(case: &Case, groups: &'g [Self]) -> Option<&'g Self> {
         groups.iter().find(|other| other.case == *case && other.is_bypass())
     }
@@ -147,7 +146,8 @@ fn over_blocks(group: &Group<'_>, simulated: bool) -> Figure {
     figure
 }
 
-/// One block can't tell a device's rate or delay from its bypass's; all of them may.
+/// Judges a figure over all blocks: one block cannot tell a device's rate or delay from its
+/// bypass's.
 fn judge(figure: &mut Figure, group: &Group<'_>, groups: &[Group<'_>], shared_processors: bool) {
     if group.is_bypass() {
         return;
@@ -160,7 +160,7 @@ fn judge(figure: &mut Figure, group: &Group<'_>, groups: &[Group<'_>], shared_pr
         let cable = BlockEstimate::of(&cable.values(), CONFIDENCE);
         let floor = cable.map_or(0.0, |cable| (cable.interval.high - cable.interval.low) / 2.0);
         figure.set(Key::BypassRepeatability, floor);
-        // What the device added to a block is a difference already.
+        // The added latency of a block is already a difference.
         let pairs: Vec<(f64, f64)> = own.into_values().map(|added| (added, 0.0)).collect();
         figure.verdict = Evidence::Delay(Delays::Paired { pairs: &pairs, floor }).verdict(setting);
         if figure.verdict != Verdict::DeviceLimited {
@@ -191,7 +191,7 @@ fn judge(figure: &mut Figure, group: &Group<'_>, groups: &[Group<'_>], shared_pr
     }
 }
 
-/// A cable's figure names the device and the variant that it stands beside.
+/// Marks a cable's figure with the device and the variant that it is compared with.
 fn stand_beside(figure: &mut Figure, groups: &[Group<'_>]) {
     if !figure.is_bypass() {
         return;
@@ -204,7 +204,7 @@ fn stand_beside(figure: &mut Figure, groups: &[Group<'_>]) {
     }
 }
 
-/// Which cell it is of, whatever a reader asks by.
+/// Writes the cell into a figure, under every key that readers may use.
 fn name(figure: &mut Figure, spec: &CampaignSpec, cell: usize) {
     let levels = &spec.cells[cell];
     let mut say = |key: Key, value: Condition| figure.conditions.insert(key, value);

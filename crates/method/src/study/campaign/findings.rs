@@ -1,8 +1,8 @@
-//! What only a whole campaign tells: whether its A/A control came out equal, which factor explains
-//! what share of the variance, and how narrow its intervals are.
+//! Findings of a whole campaign: the A/A control, each factor's share of the variance, and the
+//! width of its intervals.
 //!
-//! Owns the choice of figures that are asked so: medians and rates through the device, not tails.
-//! Never says which level is the better: that is a comparison's.
+//! Owns the choice of figures for these: medians and rates through the device, not tails. Never
+//! says which level is better: that is for a comparison.
 
 use std::collections::BTreeMap;
 
@@ -17,15 +17,15 @@ use crate::comparison::{MARGIN, Row, better};
 use page::{Figure, Key, Unit};
 use page::{Metric, Verdict};
 
-/// Values that differ by less, as a share, are equal.
+/// Relative difference below which values are equal.
 const ROUNDING: f64 = 1e-12;
 
-/// A case's values by cell, and what it is.
+/// Values of one case by cell, and its figure.
 struct Asked<'a> {
     figure: &'a Figure,
-    /// In the order they ran.
+    /// Values in the order in which they were measured.
     values: Vec<Measured>,
-    /// Of the direct cable beside the first cell.
+    /// Values over the direct cable with the first cell, by block.
     bypass: BTreeMap<u32, Vec<f64>>,
 }
 
@@ -36,7 +36,7 @@ struct Measured {
     value: f64,
 }
 
-/// In the order in which the studies tell them.
+/// Collects the cases, in the order in which the studies report them.
 fn asked<'a>(spec: &CampaignSpec, ran: &'a [Ran]) -> Vec<Asked<'a>> {
     let mut places: BTreeMap<Case, usize> = BTreeMap::new();
     let mut all: Vec<Asked<'a>> = Vec::new();
@@ -63,7 +63,7 @@ fn asked<'a>(spec: &CampaignSpec, ran: &'a [Ran]) -> Vec<Asked<'a>> {
 }
 
 impl Asked<'_> {
-    /// One value a block, the median of its repetitions.
+    /// Returns one value per block, the median of its repetitions.
     fn of(&self, is: impl Fn(&Measured) -> bool) -> BTreeMap<u32, f64> {
         let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for value in self.values.iter().filter(|value| is(value)) {
@@ -89,7 +89,7 @@ impl Asked<'_> {
     }
 }
 
-/// The first cell compared with itself: one ratio for each case.
+/// Compares the first cell with itself: one ratio for each case.
 pub(super) fn control(spec: &CampaignSpec, ran: &[Ran]) -> Vec<Figure> {
     let row = |asked: &Asked<'_>| {
         let own = asked.of(|value| value.cell == 0 && value.control);
@@ -127,9 +127,10 @@ pub(super) fn control(spec: &CampaignSpec, ran: &[Ran]) -> Vec<Figure> {
     rows.iter_mut().zip(all).map(as_figure).collect()
 }
 
-/// Each factor's share of each case's variance, then that of combinations, blocks and repetition.
+/// Returns each factor's share of each case's variance, then the shares of combinations, blocks and
+/// repetition.
 pub(super) fn shares(spec: &CampaignSpec, ran: &[Ran]) -> Vec<Figure> {
-    // Another size is another case: nobody asks whether sizes differ.
+    // Another size is another case, so sizes are not compared.
     let is_varied = |at: &usize| {
         let factor = &spec.factors[*at];
         factor.levels.len() > 1 && !factor.is_size()
@@ -145,8 +146,8 @@ pub(super) fn shares(spec: &CampaignSpec, ran: &[Ran]) -> Vec<Figure> {
         };
         let own = asked.values.iter().filter(|value| !value.control);
         let observations: Vec<Observation> = own.map(observation).collect();
-        // What only rounding tells apart, as of a model without noise, has no variance to take
-        // apart.
+        // Values that differ only by rounding, as those of a noiseless model, have no variance to
+        // split.
         let ends = observations.iter().map(|one| one.value);
         let (low, high) = (ends.clone().fold(f64::MAX, f64::min), ends.fold(f64::MIN, f64::max));
         if high - low <= ROUNDING * high.abs().max(low.abs()) {
@@ -196,8 +197,8 @@ fn as_figure(of: &Figure, factor: &str, share: Share, all: &[Observation]) -> Fi
     figure
 }
 
-/// The widest interval of any cell's ratio to the first of its case, as a share; `None` where one
-/// can't be had yet.
+/// Returns the widest interval of any cell's ratio to the first of its case, as a share; `None` if
+/// unknown yet.
 pub(super) fn widest(spec: &CampaignSpec, ran: &[Ran]) -> Option<f64> {
     let mut widest: Option<f64> = None;
     for asked in asked(spec, ran) {

@@ -1,4 +1,4 @@
 //! Names of levels, by which a campaign's rows are known. Data only.
 
-/// The level of a device that nothing was done to.
+/// Name of the level of an unchanged device.
 pub const AS_FOUND: &str = "as-found";

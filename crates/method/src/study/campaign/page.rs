@@ -1,5 +1,5 @@
-//! A campaign's part of the page: a map of the first two factors, where the variance comes from,
-//! how the control came out, and every level against the first of its factor.
+//! A campaign's part of the page: a map of the first two factors, the sources of variance, the A/A
+//! control, and every level compared with the first of its factor.
 //!
 //! Never decides: comparisons and shares are the campaign's own findings.
 
@@ -15,18 +15,18 @@ use crate::comparison::{Better, Comparable, Compared, better};
 use crate::run::RunMeta;
 use crate::study::StudySpec;
 
-/// Of so many figures maps are drawn; the table has all.
+/// Maximum number of figures with a map; the table has all.
 const MOST_MAPS: usize = 6;
 
-/// What a run's campaign adds to its page.
+/// Answers and sections that a campaign adds to its page.
 pub struct Told {
-    /// For the first screen.
+    /// Answers for the first screen.
     pub answers: Vec<Answer>,
-    /// In place of the studies' own.
+    /// Sections that replace the studies' own.
     pub sections: Vec<Section>,
 }
 
-/// The campaign's answers and sections; `None` where the run is none.
+/// Returns the campaign's answers and sections; `None` if the run is no campaign.
 pub fn told(
     prefix: &str,
     meta: &RunMeta,
@@ -92,12 +92,12 @@ fn maps(factors: &[Factor], figures: &[Figure]) -> Vec<Block> {
     if pictures.is_empty() { Vec::new() } else { vec![Block::Pictures(pictures)] }
 }
 
-/// A factor's level that a figure is of.
+/// Returns the level of a factor in a figure.
 fn level(figure: &Figure, factor: &str) -> String {
     figure.in_words(Key::named(factor)).unwrap_or_else(|| AS_FOUND.to_owned())
 }
 
-/// The darker, the worse; where further factors share a field, their mean.
+/// Draws one figure's map: the darker, the worse. Fields hold the mean over further factors.
 fn map(
     across: &Factor,
     down: &Factor,
@@ -132,7 +132,7 @@ fn map(
     Some(Picture { image: Image::Map(LevelMap { title, columns, rows, fields }), caption })
 }
 
-/// Figures, and what each is of, by their cells; `cell` stands over these.
+/// Tables figures with their cases by cell; `cell` is the heading of the cell's column.
 pub fn cell_table<'a>(
     title: &str,
     cell: &str,
@@ -176,7 +176,7 @@ fn control(figures: &[Figure]) -> Option<Table> {
     Table::new(title, columns).with_rows(controls(figures).map(row)).unless_empty()
 }
 
-/// The control in a sentence.
+/// Sums up the control in a sentence.
 fn control_answer(figures: &[Figure]) -> Option<Answer> {
     let count = |decision: &str| {
         controls(figures).filter(|f| f.in_words(Key::Decision).as_deref() == Some(decision)).count()

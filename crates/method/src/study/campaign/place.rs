@@ -1,14 +1,15 @@
-//! From a cell to where and what: the part of the testbed that its levels leave, and its studies.
+//! Testbed and studies of a cell: the ports that its levels leave, and its studies with their
+//! settings.
 //!
-//! Owns what a level means to a study. Never runs one.
+//! Owns the effect of a level on a study. Never runs one.
 
 use super::{CampaignSpec, Factor, Level, Means};
 use crate::study::{Blocks, SpecProblem, StudySpec};
 use trial::Subject;
 use trial::topology::{PortRef, Topology};
 
-/// The testbed without the ports that only other levels of the cell's factors name, and without
-/// hosts that have no port left.
+/// Returns the testbed without the ports that only other levels of the cell's factors name, and
+/// without hosts that have no port left.
 pub(super) fn topology(spec: &CampaignSpec, cell: &[usize], whole: &Topology) -> Topology {
     let mut left = whole.clone();
     for (factor, level) in spec.levels(cell) {
@@ -21,7 +22,7 @@ pub(super) fn topology(spec: &CampaignSpec, cell: &[usize], whole: &Topology) ->
     left
 }
 
-/// Whether every name of a port is one.
+/// Checks that every port that a level names exists.
 pub(super) fn check_ports(spec: &CampaignSpec, topology: &Topology) -> Result<(), SpecProblem> {
     let known: Vec<PortRef> = topology
         .hosts
@@ -48,7 +49,7 @@ fn is_named(name: &str, port: &PortRef) -> bool {
     name == port.host || name == port.port || name == port.to_string()
 }
 
-/// Whether a level leaves a port: it names it, or no level of the factor does.
+/// True if a level leaves a port: it names the port, or no level of the factor does.
 fn is_left(factor: &Factor, level: &Level, port: &PortRef) -> bool {
     let names = |level: &Level| match &level.means {
         Means::Ports(names) => names.iter().any(|name| is_named(name, port)),
@@ -57,7 +58,7 @@ fn is_left(factor: &Factor, level: &Level, port: &PortRef) -> bool {
     names(level) || !factor.levels.iter().any(names)
 }
 
-/// The study as this cell has it: once, of its device in its variant, in its size.
+/// Returns the study as run in this cell: one block, with the cell's device, variant and size.
 pub(super) fn study(spec: &CampaignSpec, cell: &[usize], study: &StudySpec) -> StudySpec {
     let mut own = study.clone();
     if let Some(blocks) = own.varied().blocks() {

@@ -1,4 +1,4 @@
-//! Figures that stand for a combination: medians and rates through the device.
+//! Figures that represent a combination: medians and rates through the device.
 //!
 //! Never computes one.
 

@@ -1,16 +1,16 @@
-//! Where the variance of a campaign's figures comes from, a row a figure and factor. Never takes it
-//! apart: the shares are figures.
+//! Table of the sources of variance, one row for each figure and factor. Never computes them: the
+//! shares are figures.
 
 use page::{Cell, Figure, Key, Metric, Table, words};
 
-/// What a control or a share is of: `rtt p50`.
+/// Names the figure behind a control or a share: `rtt p50`.
 pub(super) fn of(figure: &Figure) -> String {
     let of = figure.in_words(Key::Of).unwrap_or_default();
     let quantile = figure.number(Key::OfQuantile);
     quantile.map_or_else(|| of.clone(), |q| format!("{of} {}", words::quantile(q)))
 }
 
-/// Where the variance comes from; `None` where it was not taken apart.
+/// Tables the sources of variance; `None` if there are no shares.
 pub fn shares(figures: &[Figure]) -> Option<Table> {
     let row = |figure: &Figure| {
         vec![

@@ -1,7 +1,7 @@
-//! A testbed around a testbed: a cell's part of it, with the campaign's block on every trial.
+//! Wrapper of a testbed: a cell's part of it, with the campaign's block on every trial.
 //!
-//! Owns what the campaign learns from passing records: the time spent, and which variants do not
-//! come up. Never asks for a trial of its own.
+//! Owns what the campaign learns from passing records: the time spent, and the variants that keep
+//! failing. Never requests a trial of its own.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use measure::Nanos;
 use trial::{Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
 use trial::{Setting, Subject};
 
-/// In one block a variant may fail so often before its other trials are not run.
+/// Failures of a variant in one block after which its other trials are skipped.
 const MOST_FAILURES: u32 = 2;
-/// In so many blocks, one after the other, before it is skipped for good.
+/// Consecutive blocks with such failures after which the variant is skipped for good.
 const MOST_BLOCKS: u32 = 2;
-/// Longer between two trials is a pause: a run that was interrupted, or a person's lunch.
+/// Longest step between two trials that counts as time spent; anything longer is a pause.
 const LONGEST_STEP: Nanos = Nanos::from_secs(3600);
 
-/// What is seen of a whole campaign.
+/// Observed state of a whole campaign.
 pub(super) struct Watch<'a> {
     testbed: &'a mut dyn Testbed,
     failing: BTreeMap<Subject, Failing>,
     spent: Nanos,
-    /// When the last trial started, and how long it was to take.
+    /// Start of the last trial and its planned duration.
     last: Option<(u64, Nanos)>,
 }
 
@@ -47,12 +47,12 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Since the first trial, by the records' own stamps; a pause counts as an hour at most.
+    /// Time since the first trial, by the records' own stamps; a pause counts as one hour at most.
     pub(super) fn spent(&self) -> Nanos {
         self.spent + self.last.map_or(Nanos::ZERO, |(_, planned)| planned)
     }
 
-    /// The testbed as a cell's studies see it.
+    /// Returns the testbed as a cell's studies see it.
     pub(super) fn seat<'b>(
         &'b mut self,
         topology: &'b Topology,
@@ -89,7 +89,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// One cell's place at the testbed.
+/// View of the testbed for one cell.
 pub(super) struct Seat<'a, 'b> {
     watch: &'b mut Watch<'a>,
     topology: &'b Topology,

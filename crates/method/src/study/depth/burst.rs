@@ -1,33 +1,34 @@
-//! A burst that is to overflow an output: how many frames, and for how long they come.
+//! Burst that overflows an output: number of frames and duration.
 //!
 //! Never sends one.
 
-/// The longest burst against the one that just fills: for most of it the queue is full.
+/// Length of the longest burst relative to the one that just fills the queue, which is then full
+/// for most of it.
 const BEYOND: f64 = 2.5;
-/// The same where many outputs or many sizes are gone through.
+/// Shorter factor, for many outputs or many sizes.
 const WELL_BEYOND: f64 = 1.6;
 
-/// An overflowing burst.
+/// Burst that overflows an output.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Burst {
     pub(super) frames: u64,
-    /// Until the last of it has come through.
+    /// Time until the last frame has left the output.
     pub(super) seconds: f64,
     share: f64,
 }
 
 impl Burst {
-    /// Of `frames` against an output of `rate`.
+    /// Creates a burst of `frames` into an output of `rate` frames a second.
     pub(super) fn new(frames: u64, rate: f64, share: f64) -> Self {
         Self { frames, seconds: frames as f64 / rate.max(1.0), share }
     }
 
-    /// One that is full for long, where `waiting` frames can wait.
+    /// Creates a burst that keeps a queue of `waiting` frames full for long.
     pub(super) fn beyond(waiting: f64, rate: f64, share: f64) -> Self {
         Self::longer(BEYOND, waiting, rate, share)
     }
 
-    /// A shorter one, for where there are many to send.
+    /// Creates a shorter overflowing burst, for many bursts in a row.
     pub(super) fn well_beyond(waiting: f64, rate: f64, share: f64) -> Self {
         Self::longer(WELL_BEYOND, waiting, rate, share)
     }
@@ -37,7 +38,7 @@ impl Burst {
         Self::new(frames, rate, share)
     }
 
-    /// The output's rate against what comes in.
+    /// Ratio of the output's rate to the offered rate.
     pub(super) const fn share(self) -> f64 {
         self.share
     }

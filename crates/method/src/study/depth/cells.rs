@@ -1,7 +1,7 @@
-//! In which units a buffer counts: octets, cells of so many octets, or frames whatever their size.
+//! Unit that a buffer counts in: octets, cells of a fixed size, or frames of any size.
 //!
-//! Owns the frames that tell them apart. Frames times octets in whole cells is constant
-//! for the right cell; frames alone are where descriptors are what runs out.
+//! Owns the frame sizes that distinguish them. Frames times octets in whole cells is constant for
+//! the right cell size. A constant number of frames means that descriptors run out.
 
 use measure::FrameSize;
 
@@ -11,24 +11,24 @@ use super::rig::Rig;
 use super::shot::{Drain, Span};
 use trial::Result;
 
-/// The largest cell that is looked for.
+/// Largest cell size considered, in octets.
 const LARGEST: u32 = 2048;
-/// So often the range of a cell is halved.
+/// Maximum number of bisections of the cell size's range.
 const BISECTIONS: u32 = 12;
-/// So often a size that did not halve it is tried again.
+/// Repeats of a size that did not narrow the range.
 const MOST_STUCK: u32 = 2;
-/// Shots at each size: a model's are all alike, unless the device stands still at times.
+/// Bursts at each size. Those of a model are all alike, unless the device stalls.
 const SHOTS: u32 = 3;
 const SHOTS_IN_VIRTUAL_TIME: u32 = 2;
 
-/// What a buffer counts.
+/// Unit that a buffer counts in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counting {
     Bytes,
-    /// Cells of between so many octets and so many.
+    /// Cells with a size between these two numbers of octets.
     Cells(u32, u32),
     Descriptors,
-    /// None of these fits every size.
+    /// No unit fits every size.
     Unclear,
 }
 
@@ -43,7 +43,7 @@ impl Counting {
     }
 }
 
-/// The frames that could wait, by size.
+/// Frames that the buffer held, by size.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Cells {
     pub(super) counting: Counting,
@@ -51,7 +51,7 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// What a frame takes of the buffer, in octets; the middle where the cell is known to a range.
+    /// Octets that a frame takes of the buffer; for a range of cell sizes, those of its middle.
     pub(super) fn taken(&self, size: FrameSize) -> f64 {
         match self.counting {
             Counting::Cells(least, most) => whole_cells(size.octets(), u32::midpoint(least, most)),
@@ -59,7 +59,7 @@ impl Cells {
         }
     }
 
-    /// The least and the most that may be, by the range of the cell.
+    /// Minimum and maximum octets that a frame may take, over the range of cell sizes.
     pub(super) fn may_take(&self, size: FrameSize) -> (f64, f64) {
         let Counting::Cells(least, most) = self.counting else {
             return (self.taken(size), self.taken(size));
@@ -73,7 +73,7 @@ fn whole_cells(octets: u32, cell: u32) -> f64 {
     f64::from(octets.next_multiple_of(cell.max(1)))
 }
 
-/// Measures every size of the request, and then those that narrow the cell.
+/// Measures every size of the request, then the sizes that narrow the cell.
 pub(super) fn of(rig: &mut Rig<'_, '_>, first: &Filling) -> Result<Cells> {
     let mut points = Vec::new();
     for size in rig.spec.sizes.clone() {
@@ -93,7 +93,7 @@ pub(super) fn of(rig: &mut Rig<'_, '_>, first: &Filling) -> Result<Cells> {
         points.extend(point(rig, first, size)?);
         let told = tell(&points);
         if told == counting {
-            // A burst during which the device stood still tells little; another one may more.
+            // A burst during which the device stalled shows little; another may show more.
             stuck += 1;
             if stuck > MOST_STUCK {
                 break;
@@ -105,7 +105,7 @@ pub(super) fn of(rig: &mut Rig<'_, '_>, first: &Filling) -> Result<Cells> {
     Ok(Cells { counting, points })
 }
 
-/// A frame that takes fewer cells if they are of the upper half of the range.
+/// Frame size that takes fewer cells in the upper half of the range.
 fn splitting(least: u32, most: u32) -> Option<FrameSize> {
     if least >= most {
         return None;
@@ -144,7 +144,7 @@ fn point(
     Ok(low.zip(high).map(|(low, high)| (size, Span { low, value: middle, high })))
 }
 
-/// Octets where they fit, since they are what a cell of one octet is; then frames; then cells.
+/// Finds the unit: octets if they fit, as they are cells of one octet; then frames; then cells.
 fn tell(points: &[(FrameSize, Span)]) -> Counting {
     if points.len() < 2 {
         return Counting::Unclear;
@@ -162,11 +162,11 @@ fn tell(points: &[(FrameSize, Span)]) -> Counting {
     }
 }
 
-/// Whether one size of the buffer fits all points.
+/// True if one buffer size fits all points.
 fn fits(points: &[(FrameSize, Span)], taken: impl Fn(u32) -> f64) -> bool {
     let of = |size: &FrameSize| taken(size.octets());
     let low = points.iter().map(|(size, span)| span.low * of(size)).fold(0.0, f64::max);
-    // Part of a frame may be left over.
+    // A part of a frame may be left over.
     let high = points.iter().map(|(size, span)| (span.high + 1.0) * of(size));
     low <= high.fold(f64::INFINITY, f64::min)
 }

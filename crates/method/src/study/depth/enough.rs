@@ -1,17 +1,18 @@
-//! For how long a path a buffer is enough: the table of round trips.
+//! Table of RTTs, and whether a buffer is large enough for each.
 //!
 //! Owns the two rules, which figures name. One flow needs the bandwidth-delay product (Villamizar
-//! and Song, 1994: a window cut to half then still fills the path); n flows that are not in step
-//! need that over the square root of n (Appenzeller, Keslassy and McKeown, 2004). Pure.
+//! and Song, 1994): a window cut by half then still fills the path. With n flows that are not
+//! synchronised, divide that by the square root of n (Appenzeller, Keslassy and McKeown, 2004).
+//! Pure.
 
 use measure::Nanos;
 
-/// Round trips of the table, in milliseconds: a campus, a country, a continent, the world.
+/// RTTs of the table, in milliseconds: a campus, a country, a continent, the world.
 const ROUND_TRIPS_MS: [u64; 10] = [1, 2, 5, 10, 20, 30, 50, 100, 150, 200];
-/// How many flows share the output.
+/// Numbers of flows that share the output.
 pub(super) const FLOWS: [u32; 2] = [1, 100];
 
-/// Octets that are known to fit; no `high`: there may be more room.
+/// Octets known to fit; without `high`, there may be more room.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Held {
     pub(super) value: f64,
@@ -23,18 +24,18 @@ pub(super) struct Held {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Answer {
     pub(super) rtt: Nanos,
-    /// Octets.
+    /// Octets that the flows need.
     pub(super) needed: f64,
-    /// `None` where the buffer is known to an interval that holds what is needed.
+    /// True if the buffer is large enough; `None` if its interval contains `needed`.
     pub(super) enough: Option<bool>,
 }
 
-/// The octets that `flows` need at `rate` bits a second.
+/// Octets that `flows` need at `rate` bits a second.
 pub(super) fn needed(rate: f64, rtt: Nanos, flows: u32) -> f64 {
     rate / 8.0 * rtt.as_secs_f64() / f64::from(flows).sqrt()
 }
 
-/// Every round trip, for so many flows.
+/// Answers for every RTT, for `flows` flows.
 pub(super) fn table(rate: f64, held: Held, flows: u32) -> Vec<Answer> {
     let answer = |milliseconds| {
         let rtt = Nanos::from_millis(milliseconds);
@@ -49,7 +50,7 @@ pub(super) fn table(rate: f64, held: Held, flows: u32) -> Vec<Answer> {
     ROUND_TRIPS_MS.map(answer).into()
 }
 
-/// The longest round trip that `octets` are enough for, in nanoseconds.
+/// Longest RTT that `octets` are enough for, in nanoseconds.
 pub(super) fn longest(rate: f64, octets: f64, flows: u32) -> f64 {
     octets * 8.0 / rate * f64::from(flows).sqrt() * 1e9
 }

@@ -1,6 +1,6 @@
-//! One output: bursts until it overflows, then every estimator, again and again.
+//! Measurement of one output: bursts until it overflows, then every estimator, repeatedly.
 //!
-//! Owns how long bursts are. Never speaks of octets: frames are what is counted.
+//! Owns the lengths of bursts. Counts frames, never octets.
 
 use measure::FrameSize;
 
@@ -11,37 +11,37 @@ use super::shot::{Drain, Shot, Span, between};
 use crate::search::{Answer, Within, largest};
 use trial::{Result, TestbedError};
 
-/// The first burst.
+/// Frames of the first burst.
 const FIRST: u64 = 64;
-/// A burst that lost this share of the most it could lose was full for long enough.
+/// Share of the maximum possible loss above which a burst kept the queue full for long enough.
 const FULL: f64 = 0.4;
-/// Fewer frames lost than that may be anybody's.
+/// Smallest loss that counts, in frames; fewer may be lost anywhere.
 const LEAST_LOST: u64 = 4;
-/// A burst that loses nothing although it should is made twice as long, so often at most.
+/// Maximum number of doublings of a burst that should overflow but loses nothing.
 const MOST_DOUBLINGS: u32 = 3;
-/// How narrow the search of a burst becomes, or one frame.
+/// Relative width at which the search for a burst ends; at least one frame.
 const WIDTH: f64 = 0.002;
 
-/// How far it came.
+/// Outcome of filling an output.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Reach {
-    /// It overflowed with bursts of that length.
+    /// The output overflowed with bursts of this length.
     Filled(Burst),
-    /// The longest burst still went in: so much waits at least.
+    /// The longest burst was not lost: at least this much fits.
     AtLeast(Span),
-    /// The hosts send no more than the output does.
+    /// The hosts send no faster than the output does.
     NotOverfilled,
-    /// The device made them pause.
+    /// The device sent PAUSE frames.
     Paused,
     /// No valid trial.
     NoTrial,
 }
 
-/// One output's estimates, in frames; one a block each.
+/// Estimates of one output, in frames, one per block.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Filling {
     pub(super) outlet: Outlet,
-    /// Of the frames that it was filled with.
+    /// Size of the frames that filled the output.
     pub(super) size: FrameSize,
     pub(super) drain: Option<Drain>,
     pub(super) reach: Reach,
@@ -67,14 +67,14 @@ impl Filling {
         }
     }
 
-    /// How many frames wait, by the middle of the one-shot bursts.
+    /// Queued frames: median of the one-shot bursts.
     pub(super) fn frames(&self) -> Option<f64> {
         let values: Vec<f64> = self.one_shot.iter().map(|span| span.value).collect();
         measure::quantile::median(&values)
     }
 }
 
-/// Everything of one output; `whole`: with the search of the longest burst too.
+/// Measures one output; if `whole`, also searches for the longest burst without loss.
 pub(super) fn of(
     rig: &mut Rig<'_, '_>,
     outlet: &Outlet,
@@ -100,7 +100,7 @@ pub(super) fn of(
     let Reach::Filled(mut burst) = reach else { return Ok(found) };
     for block in 0..rig.spec.blocks.get() {
         let mut shot = alone(rig, &found, (burst, drain), block)?;
-        // A sender that was held up while the burst's length was sought made it too short.
+        // The burst is too short if a sender was delayed while its length was searched for.
         for _ in 0..MOST_DOUBLINGS {
             if shot.as_ref().is_none_or(|shot| shot.lost() >= LEAST_LOST) {
                 break;
@@ -121,7 +121,7 @@ pub(super) fn of(
     Ok(found)
 }
 
-/// Longer and longer bursts until one loses enough.
+/// Sends longer and longer bursts until one loses enough.
 fn grow(rig: &mut Rig<'_, '_>, outlet: &Outlet, size: FrameSize, drain: Drain) -> Result<Reach> {
     let mut frames = FIRST;
     loop {
@@ -162,7 +162,7 @@ fn grow(rig: &mut Rig<'_, '_>, outlet: &Outlet, size: FrameSize, drain: Drain) -
     }
 }
 
-/// A burst into that output.
+/// Sends one burst into the output.
 fn alone(
     rig: &mut Rig<'_, '_>,
     found: &Filling,
@@ -173,7 +173,7 @@ fn alone(
     Ok(shots.and_then(|shots| shots.into_iter().next()))
 }
 
-/// The longest burst that loses nothing, around what a one-shot burst left waiting.
+/// Searches for the longest burst without loss, near the estimate of the one-shot burst.
 fn search(
     rig: &mut Rig<'_, '_>,
     found: &Filling,

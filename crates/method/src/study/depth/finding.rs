@@ -1,7 +1,7 @@
-//! What the depth study found: each output's estimates, the units in which the buffer is counted,
-//! and who shares it.
+//! Findings of the depth study: each output's estimates, the unit of the buffer, and whether
+//! outputs share it.
 //!
-//! Owns the order of the values' rows. Never makes one, and never draws.
+//! Owns the order of the values' rows. Never computes one, and never draws.
 
 use std::collections::BTreeMap;
 
@@ -16,48 +16,48 @@ use page::{Figure, Key, phrase};
 /// Code word of the reason why no class of service has an estimate.
 pub(super) const NO_CLASSES: &str = "no-classes";
 
-/// The reason why no class of service has an estimate.
+/// Reason why no class of service has an estimate.
 pub(super) fn no_classes() -> String {
     phrase::code(&Key::Reason, NO_CLASSES)
 }
 
-/// Everything that was found.
+/// All findings.
 #[derive(Debug)]
 pub struct DepthFinding {
     pub(super) place: Place,
-    /// The outputs in the order asked for.
+    /// Outputs in the requested order.
     pub(super) outputs: Vec<OutputDepth>,
-    /// The output by which the rest was found.
+    /// Output on which the rest was measured.
     pub(super) first: Outlet,
     pub(super) units: Option<BufferUnits>,
     pub(super) shared: Option<SharedBuffer>,
-    /// No estimate for each class of service, and why.
+    /// Row without an estimate for each class of service, with the reason.
     pub(super) by_class: Option<Figure>,
 }
 
-/// The buffer before one output.
+/// Buffer of one output.
 #[derive(Debug)]
 pub(super) struct OutputDepth {
     pub(super) outlet: Outlet,
     pub(super) size: FrameSize,
-    /// Another queue than the output's in which frames wait.
+    /// Additional queue in which frames wait, besides the output's.
     pub(super) waits: Option<Queue>,
-    /// Without a value where it could not be filled.
+    /// One-shot estimate; without a value if the buffer could not be filled.
     pub(super) one_shot: Option<Figure>,
     pub(super) burst: Option<Figure>,
     pub(super) delay: Option<Figure>,
-    /// True if no more is known than that so much fits.
+    /// True if the value is only a lower bound.
     pub(super) is_bound: bool,
     /// Code word of the reason why the estimators do not agree.
     pub(super) disagreement: Option<&'static str>,
     pub(super) paths: Option<LongPaths>,
 }
 
-/// The queues of a device that runs out of frames a second.
+/// Queues of a device that is limited in frames a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Queue {
     BeforeDecision,
-    /// The packet limit is just above the output's rate.
+    /// Queues of both kinds: the packet limit is just above the output's rate.
     Both,
 }
 
@@ -74,28 +74,28 @@ impl Queue {
     }
 }
 
-/// The paths for which a buffer is enough.
+/// Paths for which the buffer is large enough.
 #[derive(Debug)]
 pub(super) struct LongPaths {
-    /// Bits a second.
+    /// Rate in bits a second.
     pub(super) rate: f64,
     pub(super) by_flows: Vec<FlowsPaths>,
 }
 
-/// Paths of so many flows.
+/// Paths for a number of flows.
 #[derive(Debug)]
 pub(super) struct FlowsPaths {
     pub(super) flows: u32,
-    /// The longest round trip.
+    /// Longest RTT.
     pub(super) longest: Figure,
     pub(super) round_trips: Vec<RoundTrip>,
 }
 
-/// One round trip: is the buffer enough?
+/// RTT, and whether the buffer is large enough for it.
 #[derive(Debug)]
 pub(super) struct RoundTrip {
     pub(super) rtt: Nanos,
-    /// Octets.
+    /// Octets that the flows need.
     pub(super) needed: f64,
     pub(super) enough: Figure,
 }
@@ -104,7 +104,7 @@ pub(super) struct RoundTrip {
 #[derive(Debug)]
 pub(super) struct BufferUnits {
     pub(super) counting: Counting,
-    /// Numbers of frames that waited, by their octets.
+    /// Numbers of queued frames by frame size in octets.
     pub(super) frames: BTreeMap<u32, f64>,
     pub(super) cell: Figure,
 }
@@ -118,7 +118,7 @@ pub(super) struct SharedBuffer {
     pub(super) threshold: Option<Threshold>,
 }
 
-/// A dynamic threshold's parameters.
+/// Parameters of a dynamic threshold.
 #[derive(Debug)]
 pub(super) struct Threshold {
     pub(super) total: Figure,
@@ -127,12 +127,12 @@ pub(super) struct Threshold {
 }
 
 impl OutputDepth {
-    /// The reason why the estimators do not agree, where they do not.
+    /// Reason why the estimators do not agree; `None` if they do.
     pub(super) fn disagreement_in_words(&self) -> Option<String> {
         self.disagreement.map(|reason| phrase::code(&Key::Disagreement, reason))
     }
 
-    /// The estimates that there are, by name.
+    /// Estimates with a value, by name.
     pub(super) fn estimates(&self) -> impl Iterator<Item = (&'static str, &Figure)> {
         let all = [("one-shot", &self.one_shot), ("burst", &self.burst), ("delay", &self.delay)];
         all.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)))

@@ -1,4 +1,4 @@
-//! Which outputs are overfilled, and by whom.
+//! Outputs to overfill, and their senders.
 //!
 //! Owns the choice where the request leaves it open. Never sees a record.
 
@@ -9,29 +9,29 @@ use crate::study::SpecProblem;
 use crate::study::buffer::attached;
 use trial::topology::{Pair, PortRef, Topology};
 
-/// How an output comes to more than it can send.
+/// Way in which an output gets more than it can send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Feeding {
-    /// One host whose port is faster.
+    /// One host with a faster port.
     Conversion,
-    /// Several hosts together.
+    /// Several hosts at once.
     FanIn,
 }
 
-/// One output: the host at its cable's end, and who sends there.
+/// Output of the device: the host at its cable's end, and its senders.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outlet {
     pub(super) to: PortRef,
     pub(super) senders: Vec<PortRef>,
-    /// Who else could send there.
+    /// Other hosts' ports that could send to it.
     pub(super) others: Vec<PortRef>,
     pub(super) feeding: Feeding,
-    /// The rate of its cable, where that is known.
+    /// Rate of its cable; `None` if unknown.
     pub(super) link: Option<Rate>,
 }
 
 impl Outlet {
-    /// Its first sender, and itself.
+    /// Pair of the first sender and the output.
     pub(super) fn pair(&self) -> Pair {
         Pair { from: self.senders[0].clone(), to: self.to.clone() }
     }
@@ -47,8 +47,8 @@ impl Outlet {
     }
 }
 
-/// Every output asked for, fed by one host where that suffices and by several where there are
-/// several.
+/// Chooses every requested output, with one sender if that is fast enough, and with several if
+/// there are several.
 pub(super) fn choose(spec: &DepthSpec, topology: &Topology) -> Result<Vec<Outlet>, SpecProblem> {
     let all = candidates(spec, topology)?;
     let ports: Vec<PortRef> = all.iter().map(|(port, _)| port.clone()).collect();
@@ -71,7 +71,7 @@ pub(super) fn choose(spec: &DepthSpec, topology: &Topology) -> Result<Vec<Outlet
     Ok(outlets)
 }
 
-/// Hosts' ports to the device, with its name as [`attached`] gives it.
+/// Ports of hosts on the device, with its name as [`attached`] returns it.
 fn candidates(
     spec: &DepthSpec,
     topology: &Topology,
@@ -94,7 +94,7 @@ fn fed(
 ) -> Vec<Outlet> {
     let place = all.iter().find(|(port, _)| port == to).map(|(_, place)| place);
     let link = topology.rate(to);
-    // Those at the same device first: nothing else is then between.
+    // Ports on the same device come first: nothing else is in between.
     let (near, far): (Vec<_>, Vec<_>) =
         all.iter().filter(|(port, _)| port != to).partition(|(_, other)| Some(other) == place);
     let others: Vec<PortRef> = near.iter().chain(&far).map(|(port, _)| port.clone()).collect();
@@ -114,8 +114,8 @@ fn fed(
     outlets
 }
 
-/// Whether one host alone can overfill the other's output: its port is faster, or the device holds
-/// its ports to a rate that the hosts' cables don't have.
+/// True if one host alone can overfill the output. Either its port is faster, or only the device
+/// limits its ports' rates.
 fn is_faster(topology: &Topology, from: &PortRef, to: &PortRef) -> bool {
     match (topology.rate(from), topology.rate(to)) {
         (Some(from), Some(to)) => from > to,
@@ -124,12 +124,12 @@ fn is_faster(topology: &Topology, from: &PortRef, to: &PortRef) -> bool {
     }
 }
 
-/// One output, two, three… at once, each with senders of its own: hosts send and receive at the
-/// same time, and each sends to one output, so that up to half of the hosts' outputs can be
-/// overfilled.
+/// Groups of one, two, three… outputs to overfill at once, with senders of their own. Hosts send
+/// and receive at the same time, and send to one output only. Thus up to half of the hosts' outputs
+/// can be overfilled.
 pub(super) fn together(spec: &DepthSpec, topology: &Topology, first: &Outlet) -> Vec<Vec<Outlet>> {
     let mut ports = alike(spec, topology, first);
-    // The first estimators' output is the first here too.
+    // The first output is the one that the first estimators measured.
     if let Some(at) = ports.iter().position(|port| *port == first.to) {
         ports.swap(0, at);
     }
@@ -137,7 +137,7 @@ pub(super) fn together(spec: &DepthSpec, topology: &Topology, first: &Outlet) ->
     (1..=most).map(|count| at_once(spec, &ports, count, first.link)).collect()
 }
 
-/// Ports of the same rate at the same device, the output's own among them.
+/// Ports of the same rate on the same device, including the output's own.
 fn alike(spec: &DepthSpec, topology: &Topology, first: &Outlet) -> Vec<PortRef> {
     let all = candidates(spec, topology).unwrap_or_default();
     let place = all.iter().find(|(port, _)| *port == first.to).map(|(_, place)| place.clone());
@@ -146,8 +146,8 @@ fn alike(spec: &DepthSpec, topology: &Topology, first: &Outlet) -> Vec<PortRef> 
     here.map(|(port, _)| port).collect()
 }
 
-/// Each port's neighbour sends to it, all at once: as much as the hosts can send, and no output
-/// gets more than its cable carries.
+/// Ring of outputs, each fed by its neighbour, all at once. All hosts send at full rate, and no
+/// output gets more than its cable carries.
 pub(super) fn ring(spec: &DepthSpec, topology: &Topology, first: &Outlet) -> Vec<Outlet> {
     let ports = alike(spec, topology, first);
     let next = ports.iter().cycle().skip(1);
@@ -161,7 +161,7 @@ pub(super) fn ring(spec: &DepthSpec, topology: &Topology, first: &Outlet) -> Vec
     ports.iter().zip(next).map(outlet).collect()
 }
 
-/// How many hosts' ports are at the same device as this one, itself among them.
+/// Number of hosts' ports on the same device as this output, including its own.
 pub(super) fn beside(spec: &DepthSpec, topology: &Topology, first: &Outlet) -> u32 {
     let all = candidates(spec, topology).unwrap_or_default();
     let place = all.iter().find(|(port, _)| *port == first.to).map(|(_, place)| place);

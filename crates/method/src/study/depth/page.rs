@@ -1,5 +1,5 @@
-//! How many bytes wait before an output, on the page: the estimators side by side, what the buffer
-//! is made of and who shares it, and for how long a path it is enough.
+//! Buffer sizes on the page: the estimators side by side, the unit and the sharing of the buffer,
+//! and the RTTs for which it is large enough.
 //!
 //! Never computes a value.
 
@@ -33,7 +33,7 @@ impl Finding for DepthFinding {
         let disagree = |reason| Block::Paragraph(format!("The estimators do not agree: {reason}."));
         blocks.extend(reasons.into_iter().map(disagree));
         blocks.extend(made_of(self).unless_empty().map(Block::Table));
-        // One output stands for all.
+        // One output represents all.
         let paths = self.outputs.iter().find_map(|output| output.paths.as_ref());
         blocks.extend(paths.map(|paths| Block::Table(enough(paths))));
         let sizes = self.outputs.iter().filter_map(size_answer);
@@ -82,7 +82,7 @@ fn estimators(found: &DepthFinding) -> Table {
         .with_rows(rows)
 }
 
-/// The device, and who sent through it to whom.
+/// Device, with senders and receiver.
 fn device(place: &Place, outlet: &Outlet) -> Cell {
     let counted = if place.is_counted_by_device { ", counted by the device" } else { "" };
     let ports = format!("{} → {}{counted}", outlet.senders_in_words(), outlet.to);
@@ -132,7 +132,7 @@ fn made_of(found: &DepthFinding) -> Table {
     Table::new("What the buffer is made of", head).page_only(&["limited by"]).with_rows(rows)
 }
 
-/// `0.5…0.6`; of what is bounded on one side only `≥ 0.5`, `≤ 0.6`.
+/// Interval in words: `0.5…0.6`; with one bound only `≥ 0.5`, `≤ 0.6`.
 fn between(figure: &Figure, end: impl Fn(f64) -> String) -> String {
     match (figure.low, figure.high) {
         (Some(low), Some(high)) => format!("{}…{}", end(low), end(high)),
@@ -142,7 +142,7 @@ fn between(figure: &Figure, end: impl Fn(f64) -> String) -> String {
     }
 }
 
-/// Round trips down, flows across.
+/// RTTs down, flows across.
 fn enough(paths: &LongPaths) -> Table {
     let columns = &paths.by_flows;
     let trip = |at: usize, of: usize| &columns[of].round_trips[at];
@@ -173,7 +173,7 @@ fn enough(paths: &LongPaths) -> Table {
         .with_note(note)
 }
 
-/// The size at an egress port, and the longest path that it is enough for.
+/// Buffer size at an egress port, and the longest path for which it is large enough.
 fn size_answer(output: &OutputDepth) -> Option<Answer> {
     let figure = output.one_shot.as_ref()?;
     let mut fed = format!("{}:1 oversubscription", output.outlet.senders.len());
@@ -204,7 +204,7 @@ fn size_answer(output: &OutputDepth) -> Option<Answer> {
     )
 }
 
-/// The answer to whether outputs share a buffer, where that is known.
+/// Answer on whether outputs share a buffer; `None` if unknown.
 fn sharing_answer(buffer: &SharedBuffer) -> Option<Answer> {
     let is_shared = buffer.shared.value? > 0.5;
     let answer = match &buffer.threshold {
@@ -222,7 +222,7 @@ fn threshold_answer(found: &Threshold) -> Answer {
     let beyond = reserve.map_or_else(String::new, |reserve| {
         format!(", beyond a reserve of {}", words::with_interval(reserve))
     });
-    // No more than the interval should be read of it.
+    // The value must not suggest more than the interval.
     let doubt = if found.total.caveats.contains(&Caveat::LackOfFit) {
         ", as far as such a threshold fits at all"
     } else if found.total.caveats.contains(&Caveat::Confounded) {

@@ -1,6 +1,6 @@
-//! What is asked of a depth study: `buffer --estimate`.
+//! Request for a depth study: `buffer --estimate`.
 //!
-//! Owns its options. What they leave open is the profile's or the testbed's.
+//! Owns its options. Anything left open follows from the profile or the testbed.
 
 use measure::FrameSize;
 use serde::Deserialize;
@@ -14,37 +14,36 @@ use crate::study::{Blocks, Outline, Profile, SpecProblem, StudySpec};
 
 ranged_values! { OutputSenders Congested }
 
-/// Flags of `buffer --estimate`, keys of `[study.depth]`. What the verb's two studies have in
-/// common is a flag of [`crate::study::buffer::Buffer`].
+/// Flags of `buffer --estimate`, keys of `[study.depth]`. Flags that both studies share are in
+/// [`crate::study::buffer::Buffer`].
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Depth {
     /// Length of the phases around each trial.
     #[arg(skip)]
     pub profile: Option<Given<Profile>>,
-    /// The device under test.
+    /// Device under test.
     #[arg(skip)]
     pub devices: Vec<Given<String>>,
-    /// Its variant.
+    /// Variant of the device.
     #[arg(skip)]
     pub variants: Vec<Given<String>>,
-    /// Outputs that are overfilled, in turn: receivers' ports [default: --to, else the second
-    /// host's]
+    /// Outputs to overfill, in turn: receivers' ports [default: --to, else the second host's]
     #[arg(long = "output", value_name = "LIST", value_delimiter = ',', requires = "estimate")]
     pub outputs: Vec<Given<PortRef>>,
-    /// How many hosts send into one output; more only where so many don't overfill it [default: 2]
+    /// Hosts that send into one output; more only if these do not overfill it [default: 2]
     #[arg(long, value_name = "N", requires = "estimate")]
     pub senders: Option<Given<OutputSenders>>,
-    /// The estimators' frames [default: 1518, or what the links carry]
+    /// Frame size of the estimators [default: 1518, or what the links carry]
     #[arg(long = "size", value_name = "OCTETS", requires = "estimate")]
     pub frame_size: Option<Given<FrameSize>>,
-    /// The most outputs overfilled at once, to tell a shared buffer; 1 leaves that out [default: 6]
+    /// Most outputs overfilled at once, to detect a shared buffer; 1 skips that [default: 6]
     #[arg(long, value_name = "N", requires = "estimate")]
     pub congested: Option<Given<Congested>>,
-    /// The longest that a burst may take [default: 2s; strict 10s]
+    /// Longest duration of a burst [default: 2s; strict 10s]
     #[arg(long, value_name = "S", requires = "estimate")]
     pub longest: Option<Given<Duration>>,
-    /// Repeats of everything.
+    /// Repetitions of everything.
     #[arg(skip)]
     pub blocks: Option<Given<Blocks>>,
 }

@@ -1,7 +1,7 @@
-//! One burst, or one overload, as a trial.
+//! Trials of a depth study: one burst or one overload each.
 //!
-//! Owns the flows and how long a trial must last for what waits to come out. Never decides how long
-//! the next burst is.
+//! Owns the flows, and how long a trial must last for the queue to drain. Never decides the length
+//! of the next burst.
 
 use std::collections::BTreeMap;
 
@@ -17,77 +17,77 @@ use trial::record::{Defect, Outcome};
 use trial::topology::{Pair, PortRef};
 use trial::{Flow, Gate, Result, Schedule, Testbed, Topology, TrialRecord};
 
-/// Below this an output is not called overfilled: clocks differ, and so do the ends of two spans.
+/// Ratio of offered to drained rate above which an output counts as overfilled: clocks and time
+/// spans differ slightly.
 pub(super) const OVERFILLED: f64 = 1.02;
-/// A sender's share of its cable's rate: what waits before the cable because the sender was held up
-/// for a while is gone after ten times as long, and does not wait there for the rest of the burst.
+/// Share of a cable's rate that a sender uses. Frames queued before the cable after a delay then
+/// drain within ten times the delay.
 const OF_A_CABLE: f64 = 0.9;
-/// Below this share of the line's rate, frames a second are what runs out.
+/// Share of line rate below which frames a second are the limit.
 const BELOW_LINE: f64 = 0.98;
-/// An output this close to the rate that it should have has that rate.
+/// Relative difference within which an output has its expected rate.
 const AS_EXPECTED: f64 = 0.005;
-/// So many frames through a model's output tell its rate, unless the device stood still: that is
-/// tried so often at most, until the rate is the one that was expected.
+/// Frames through a model's output that show its rate, unless the device stalled. Repeated up to
+/// [`MOST_SHOTS_OF_A_RATE`] times, until the rate is the expected one.
 const FRAMES_OF_A_RATE: f64 = 2_000.0;
 const MOST_SHOTS_OF_A_RATE: u32 = 10;
-/// A real output is overfilled for so long: what a token bucket lets through at once is then a
-/// small part.
+/// Overload of a real output: long enough that a token bucket's burst is a small part.
 const TIME_OF_A_RATE: Nanos = Nanos::from_millis(400);
-/// And so often, of which the fastest counts: a sender that was held up lets an output run dry.
+/// Overloads of a real output, of which the fastest counts: a delayed sender lets an output run
+/// dry.
 const SHOTS_OF_A_RATE: u32 = 3;
-/// A burst is sent again if, while a sender was held up or the device stood still, more than this
-/// share of what waits may be missing; so often at most, and more often where that costs no time.
+/// Share of the queue that may be missing because a sender was delayed or the device stalled. A
+/// burst that exceeds it is sent again, up to [`MOST_HELD_UP`] times, and more often in virtual
+/// time.
 const HELD_UP: f64 = 0.02;
 const MOST_HELD_UP: u32 = 4;
 const MOST_HELD_UP_IN_VIRTUAL_TIME: u32 = 8;
-/// Hosts see frames so late that the device did not hold, in seconds: a burst is not sent again for
-/// that.
+/// Delay in seconds that hosts may add on their own; a burst is not repeated because of it.
 const HOSTS_LATE: f64 = 1e-3;
-/// A packet limit leaves that much room above what is sent into an output below it.
+/// Share of a packet limit up to which frames are sent into an output.
 const BELOW_LIMIT: f64 = 0.98;
-/// A trial waits for what is to come out so many times as long as that should take.
+/// Factor on the expected drain time for which a trial waits.
 const LONGER: f64 = 1.25;
-/// What a rate measured in that way may be off by.
+/// Relative error of a rate measured this way.
 const MEASURED: f64 = 0.002;
 
-/// A study under way.
+/// State of a running study.
 pub(super) struct Rig<'s, 't> {
     pub(super) spec: &'s DepthSpec,
     pub(super) topology: &'s Topology,
     pub(super) session: Session<'t>,
     pub(super) way: Way,
-    /// Frames a second beyond which the device forwards no more, whatever their size; none where it
-    /// keeps up with the smallest ones.
+    /// Maximum frames a second that the device forwards, whatever their size; `None` if it keeps up
+    /// with the smallest.
     pub(super) limit: Option<f64>,
-    /// As many came through when all hosts sent the smallest frames at once, where that was fewer
-    /// than they sent.
+    /// Frames a second forwarded when all hosts sent the smallest frames at once; `None` if none
+    /// were lost.
     together: Option<f64>,
-    /// Some trials were tried again.
+    /// Notes on trials that were repeated.
     pub(super) noted: Noted,
-    /// The device told some sender to pause, in any trial so far.
+    /// True if the device sent PAUSE frames to some sender in any trial so far.
     pub(super) paused: bool,
-    /// How long real outputs went on sending after an overload, and somewhat more; none before one
-    /// was seen.
+    /// Drain time of real outputs after an overload, with a margin; `None` before the first one.
     emptying: Option<Nanos>,
-    /// The shortest delay of any frame of a size to an output, in seconds.
+    /// Shortest delay of any frame by size and output, in seconds.
     shortest: BTreeMap<(FrameSize, PortRef), f64>,
-    /// Trials carried out.
+    /// Number of trials carried out.
     pub(super) trials: u64,
 }
 
-/// What came of a trial.
+/// Result of a trial.
 #[derive(Debug, Clone)]
 pub(super) enum Seen {
-    /// One for each output.
+    /// Results of the outputs, in order.
     Shots(Vec<Shot>),
-    /// The device told its senders to pause: nothing overfilled anything.
+    /// The device sent PAUSE frames, so no output was overfilled.
     Paused,
     /// No valid trial.
     Nothing,
 }
 
 impl Seen {
-    /// Of a trial with one output.
+    /// Returns the result of a trial with one output.
     pub(super) fn only(self) -> Option<Shot> {
         match self {
             Self::Shots(shots) => shots.into_iter().next(),
@@ -96,12 +96,12 @@ impl Seen {
     }
 }
 
-/// What came of more than an output should be able to send.
+/// Result of sending more than an output should be able to send.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Overload {
-    /// It sent so fast, and no faster.
+    /// The output sent at this rate, and no faster.
     Overfilled(Drain),
-    /// It sent all.
+    /// The output sent everything.
     KeptUp,
     /// No valid trial.
     NoTrial,
@@ -116,12 +116,12 @@ impl Overload {
     }
 }
 
-/// What is sent into each output.
+/// Load sent into each output.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Load {
-    /// So many frames, as fast as they go; they are gone after about so many seconds.
+    /// Burst of frames, sent as fast as possible, and about how many seconds it takes to drain.
     Burst(u64, f64),
-    /// As many as the senders can, for so long.
+    /// Maximum rate of the senders, for this long.
     Greedy(Nanos),
 }
 
@@ -184,7 +184,7 @@ impl<'s, 't> Rig<'s, 't> {
         };
         let label = format!("{} of {size} into {into}", in_words(load));
         let duration = match (&pace, load) {
-            // What is paced is sent until the load ends; what waits then comes out after it.
+            // Paced flows are sent until the load ends; the queue drains afterwards.
             (Some(paces), Load::Burst(frames, seconds)) => {
                 self.session.residual = Nanos::from_secs_f64(seconds * LONGER);
                 let each = outlets[0].senders.len() as f64 * paces[0].0;
@@ -204,8 +204,8 @@ impl<'s, 't> Rig<'s, 't> {
         Ok(seen)
     }
 
-    /// No frame is faster than the fastest: by so much more than its delay a burst began while the
-    /// device stood still.
+    /// Measures how late a burst began because the device stalled. A delay is late by its excess
+    /// over the shortest of its size and output.
     fn see_delay(&mut self, shot: &mut Shot, outlet: &Outlet, size: FrameSize) {
         let Some(own) = shot.shortest else { return };
         let least = self.shortest.entry((size, outlet.to.clone())).or_insert(own);
@@ -213,8 +213,8 @@ impl<'s, 't> Rig<'s, 't> {
         shot.begun_late = own - *least;
     }
 
-    /// A burst during which no sender was held up and the device never stood still for long, else
-    /// the one in which that was shortest.
+    /// Repeats a burst until no sender was delayed and the device did not stall for long. Returns
+    /// the best one.
     pub(super) fn shoot_evenly(
         &mut self,
         outlets: &[&Outlet],
@@ -248,10 +248,10 @@ impl<'s, 't> Rig<'s, 't> {
         Ok(best)
     }
 
-    /// At which rate each sender's frames leave its port, where the cables' rates are known and
-    /// time is real: a host hands frames to its port faster than that, and what waits there is not
-    /// the device's. No more than twice the output's rate comes in by it; and less than the packet
-    /// limit where that is enough to overfill the output, so that frames wait there only.
+    /// Pace of each sender, if the cables' rates are known and time is real. A host hands frames to
+    /// its port faster than that, and a queue there is not the device's. The pace is at most twice
+    /// the output's rate. It is below the packet limit if that still overfills the output, so that
+    /// frames queue only there.
     fn pace(&self, outlet: &Outlet, outputs: usize, size: FrameSize) -> Option<FrameRate> {
         let link = outlet.link?;
         let senders = outlet.senders.len() as f64;
@@ -269,12 +269,12 @@ impl<'s, 't> Rig<'s, 't> {
         Some(FrameRate((OF_A_CABLE * slowest.line_rate(size).0).min(enough)))
     }
 
-    /// Frames a second that the device decides on at most, as far as is known.
+    /// Maximum frames a second that the device forwards, as far as is known.
     fn forwarded(&self) -> Option<f64> {
         self.limit.into_iter().chain(self.together).min_by(f64::total_cmp)
     }
 
-    /// What the senders' cables carry into an output at most, frames a second.
+    /// Maximum frames a second that the senders' cables carry into an output.
     fn at_line(&self, outlet: &Outlet, size: FrameSize) -> f64 {
         let rate = |port: &PortRef| self.topology.rate(port).or(outlet.link);
         let rates = outlet.senders.iter().filter_map(rate);
@@ -296,8 +296,8 @@ impl<'s, 't> Rig<'s, 't> {
         Ok(tried)
     }
 
-    /// How fast the output sends frames of that size: its cable's rate, or what the device holds
-    /// its ports to, once it was seen to reach that; else as measured.
+    /// Measures the rate at which the output sends frames of one size. A rate close to the expected
+    /// one becomes that: the cable's rate or the device's port limit.
     pub(super) fn overload(&mut self, outlet: &Outlet, size: FrameSize) -> Result<Overload> {
         let line = outlet.link.map(|link| link.line_rate(size).0);
         let held = self
@@ -320,7 +320,7 @@ impl<'s, 't> Rig<'s, 't> {
                 break;
             }
             if virtual_line.is_some() && block == 1 && known > 0.0 {
-                // Far fewer came through than the cable carries.
+                // Far fewer frames arrived than the cable carries.
                 time = Nanos::from_secs_f64(FRAMES_OF_A_RATE / known).min(self.spec.longest);
                 best = None;
             }
@@ -342,8 +342,8 @@ impl<'s, 't> Rig<'s, 't> {
                 let error = if line.is_some() { 0.0 } else { MEASURED };
                 Drain { rate: expected, error }
             }
-            // What a lab holds its ports to is known. Where less came through, the hosts left the
-            // output idle, and for how long they will the next time nobody knows.
+            // A lab's port limit is known. With fewer frames, the hosts left the output idle, and
+            // may do so for any time in the next trial.
             None if held.is_some_and(|held| rate < held) => {
                 let held = held.unwrap_or(rate);
                 Drain { rate: held, error: 1.0 - rate / held }
@@ -352,9 +352,8 @@ impl<'s, 't> Rig<'s, 't> {
         }))
     }
 
-    /// All that goes, and then as long as it takes until what waits has come out: nobody knows how
-    /// much that is before it was seen once, and a trial that ends sooner leaves its frames to the
-    /// next one.
+    /// Sends at the maximum rate, then waits until the queue has drained. The drain time is unknown
+    /// before the first trial, and a trial that ends sooner leaves its frames to the next.
     fn overload_once(
         &mut self,
         outlet: &Outlet,
@@ -373,8 +372,8 @@ impl<'s, 't> Rig<'s, 't> {
         Ok(shot)
     }
 
-    /// How many of the smallest frames a second come through, where that is less than the output's
-    /// cable carries.
+    /// Frames a second of the smallest size that are forwarded; `None` if the output's cable is the
+    /// limit.
     pub(super) fn packet_limit(&mut self, outlet: &Outlet) -> Result<Option<f64>> {
         let Some(link) = outlet.link else { return Ok(None) };
         let size = FrameSize::MIN;
@@ -384,8 +383,8 @@ impl<'s, 't> Rig<'s, 't> {
         Ok(drain.filter(short).map(|drain| drain.rate))
     }
 
-    /// Finds out how many frames a second come through when all hosts send at once, where one
-    /// output alone shows no limit.
+    /// Measures the frames a second forwarded when all hosts send at once, if one output alone
+    /// shows no limit.
     pub(super) fn send_together(&mut self, ring: &[Outlet]) -> Result<()> {
         let line = ring.first().and_then(|outlet| outlet.link);
         let Some(line) = line.map(|link| link.line_rate(FrameSize::MIN).0) else { return Ok(()) };
@@ -410,8 +409,8 @@ impl<'s, 't> Rig<'s, 't> {
         Ok(())
     }
 
-    /// Whether the device comes to see each of so many outputs' frames, at all that is sent into
-    /// them: else what waits does not wait at the outputs.
+    /// True if the device can process the frames sent into all these outputs. Otherwise frames do
+    /// not queue at the outputs.
     pub(super) fn keeps_up(&self, outlet: &Outlet, outputs: usize, size: FrameSize) -> bool {
         let Some(limit) = self.forwarded().filter(|_| outlet.link.is_some()) else { return true };
         let paced = |rate: FrameRate| rate.0 * outlet.senders.len() as f64;
@@ -420,8 +419,8 @@ impl<'s, 't> Rig<'s, 't> {
         outputs as f64 * sent <= limit
     }
 
-    /// Whether the direct cable between the same hosts carries the same burst whole; `None` without
-    /// one.
+    /// True if the direct cable between the same hosts carries the burst without loss; `None`
+    /// without a cable.
     pub(super) fn direct(
         &mut self,
         (frames, seconds): (u64, f64),
@@ -439,7 +438,7 @@ impl<'s, 't> Rig<'s, 't> {
     }
 }
 
-/// One sender's part of a load.
+/// Schedule of one sender's part of a load.
 fn schedule(load: Load, (at, senders): (u64, u64)) -> Schedule {
     match load {
         Load::Burst(frames, _) => {
@@ -449,7 +448,7 @@ fn schedule(load: Load, (at, senders): (u64, u64)) -> Schedule {
     }
 }
 
-/// Time for what waits to come out too.
+/// Duration of a load, including the time for the queue to drain.
 fn duration(load: Load) -> Nanos {
     match load {
         Load::Burst(_, seconds) => Nanos::from_secs_f64(seconds * LONGER) + Nanos::from_millis(20),
@@ -480,13 +479,13 @@ fn seen(tried: &Tried, outlets: &[&Outlet], paced: bool) -> Seen {
     Seen::Shots(shots)
 }
 
-/// How late an emulated device handed over its latest frame; zero of all others.
+/// Largest lateness of an emulated device at handing over a frame; zero for other devices.
 fn latest(record: &TrialRecord) -> Nanos {
     let told = record.ports.iter().filter_map(|port| port.counters.get(EMULATOR_LATENESS_MAX));
     Nanos(told.copied().max().unwrap_or(0))
 }
 
-/// Whether PAUSE frames were among what made it invalid.
+/// True if PAUSE frames made the trial invalid.
 fn paused(outcome: &Outcome) -> bool {
     let pause = |defect: &Defect| matches!(defect, Defect::TesterCounter { counter, .. } if is_pause(counter));
     matches!(outcome, Outcome::Invalid { reasons } if reasons.iter().any(pause))

@@ -1,6 +1,6 @@
-//! The depth study's values, one row each, from every output's spans.
+//! Values of the depth study, one row each, from every output's spans.
 //!
-//! Owns what several repeats come to, and why estimators disagree. Pure.
+//! Owns the combination of repetitions, and the reasons why estimators disagree. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ use crate::study::view::Values;
 use crate::verdict::Evidence;
 use page::{AT_LEAST, AT_MOST, Caveat, Condition, Figure, Key, Metric, Numbered, Unit, Verdict};
 
-/// Everything that the study found.
+/// Computes all findings of the study.
 pub(super) fn finding(
     rig: &Rig<'_, '_>,
     found: &[Filling],
@@ -45,8 +45,8 @@ pub(super) fn finding(
     }
 }
 
-/// No estimate for each class of service: nothing says which classes the device tells apart, and
-/// all frames are of one.
+/// Row without an estimate for each class of service: the device's classes are unknown, and all
+/// frames belong to one.
 fn by_class(mut row: Row) -> Figure {
     row.caveats = BTreeSet::from([Caveat::Unsupported]);
     row.verdict = Verdict::Undetermined;
@@ -69,7 +69,7 @@ fn row(rig: &Rig<'_, '_>, one: &Filling, direct: Option<bool>) -> Row {
     }
     row.set(Key::To, one.outlet.to.to_string());
     row.set(Key::Feeding, one.outlet.senders.len() as u64);
-    // RFC 8239 §3 overfills an output by two inputs, and asks for what it holds.
+    // RFC 8239 §3 overfills an output from two inputs and asks for its buffer.
     row.set(Key::Clause, "RFC 8239 §3");
     row.caveats.extend(match one.reach {
         Reach::NoTrial => Some(Caveat::NoValidTrial),
@@ -81,7 +81,7 @@ fn row(rig: &Rig<'_, '_>, one: &Filling, direct: Option<bool>) -> Row {
     row
 }
 
-/// An output that overflowed, with what a direct cable carries whole as the control.
+/// Evidence of an output that overflowed; the control is a direct cable's capacity for the burst.
 fn evidence(one: &Filling, direct: Option<bool>) -> Evidence<'static> {
     match one.reach {
         Reach::Filled(_) => Evidence::Sight { seen: true, in_control: direct.map(|whole| !whole) },
@@ -99,7 +99,7 @@ fn output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, mut row: Row)
         row.set(Key::Waits, queue.as_str());
     }
     if waits == Some(Queue::Both) {
-        // Of two queues one after the other nothing tells each one's part.
+        // With two queues in series, their shares are unknown.
         row.verdict = Verdict::Undetermined;
     }
     if let Some(limit) = rig.limit {
@@ -119,7 +119,7 @@ fn output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, mut row: Row)
         }
         figure
     };
-    // Octets are known to fit at the output only where frames wait nowhere else.
+    // Octets are known to fit at the output only if frames wait nowhere else.
     let held = |BlockEstimate { value, interval: Interval { low, high, .. }, .. }| {
         waits.is_none().then_some(Held { value, low, high: Some(high) })
     };
@@ -130,7 +130,7 @@ fn output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, mut row: Row)
     let is_apart = burst.zip(shot).is_some_and(|(burst, shot)| is_apart(burst, shot));
     let mut burst = burst.map(|burst| figure("burst", burst));
     if let Some(burst) = burst.as_mut().filter(|_| is_apart) {
-        // Something else decided how long a burst comes whole.
+        // Something other than the buffer limited the burst.
         burst.verdict = Verdict::Undetermined;
     }
     OutputDepth {
@@ -146,8 +146,8 @@ fn output(rig: &Rig<'_, '_>, one: &Filling, cells: Option<&Cells>, mut row: Row)
     }
 }
 
-/// The queue in which frames wait, if not at the output alone: a device that runs out of frames a
-/// second has one before that.
+/// Additional queue in which frames wait: a device limited in frames a second has one before the
+/// output. `None` if there is none.
 fn waits_elsewhere(rig: &Rig<'_, '_>, one: &Filling) -> Option<Queue> {
     let (limit, link) = (rig.limit?, one.outlet.link?);
     if limit < link.line_rate(one.size).0 {
@@ -159,7 +159,7 @@ fn waits_elsewhere(rig: &Rig<'_, '_>, one: &Filling) -> Option<Queue> {
     }
 }
 
-/// A lower bound, or nothing and why.
+/// Lower bound, or a row with the reason for a missing value.
 fn without_estimate(one: &Filling, row: &Row, taken: Taken) -> (Option<Figure>, Option<Held>) {
     let least = match one.reach {
         Reach::AtLeast(span) => Some((span.low * taken.middle).max(0.0)),
@@ -174,14 +174,14 @@ fn without_estimate(one: &Filling, row: &Row, taken: Taken) -> (Option<Figure>, 
     (Some(figure), least.map(|least| Held { value: least, low: least, high: None }))
 }
 
-/// The output's rate with preamble and gap, or, where its cable's rate is not known, without.
+/// Rate of the output with preamble and gap; without them if its cable's rate is unknown.
 fn bits_per_second(one: &Filling) -> Option<f64> {
     let frames = f64::from(one.size.octets()) * 8.0;
     let link = one.outlet.link.map(measure::Rate::bits_per_second);
     link.or_else(|| one.drain.map(|drain| drain.rate * frames))
 }
 
-/// The octets of a buffer that one frame takes: the middle, and what may be.
+/// Octets of a buffer that one frame takes: the middle, and the possible range.
 #[derive(Debug, Clone, Copy)]
 struct Taken {
     middle: f64,
@@ -197,14 +197,14 @@ impl Taken {
     }
 }
 
-/// One estimator over all blocks, in octets, from one span a block: the median's interval of the
-/// lower ends, and that of the upper ones.
+/// Estimate of one estimator over all blocks, in octets, from one span per block. Its interval is
+/// that of the median of the lower ends and that of the upper ones.
 fn estimate(spans: &[Span], taken: Taken) -> Option<BlockEstimate> {
     let each = |pick: fn(&Span) -> f64| -> Vec<f64> { spans.iter().map(pick).collect() };
     let value = median(&each(|span| span.value))?;
     let low = median_interval(&each(|span| span.low), CONFIDENCE)?;
     let high = median_interval(&each(|span| span.high), CONFIDENCE)?;
-    // So many frames wait, and less than one more would: half a frame is what may be left over.
+    // One more frame would not fit, so up to a frame is left over, half a frame on average.
     let interval = Interval {
         low: (low.low * taken.least).max(0.0),
         high: (high.high + 1.0) * taken.most,
@@ -218,7 +218,7 @@ fn is_apart(one: BlockEstimate, other: BlockEstimate) -> bool {
     !one.interval.overlaps(&other.interval)
 }
 
-/// Code word of the reason why estimators don't agree, where they don't.
+/// Code word of the reason why estimators do not agree; `None` if they do.
 fn disagreement(
     shot: BlockEstimate,
     burst: Option<BlockEstimate>,
@@ -236,7 +236,7 @@ fn disagreement(
         .map(|burst| if burst.value < shot.value { "lost-before-full" } else { "sender-paused" })
 }
 
-/// Paths for which the octets are enough.
+/// Paths for which the octets are large enough.
 fn paths(row: &Row, rate: f64, held: Held) -> LongPaths {
     let by_flows = enough::FLOWS.map(|flows| paths_of_flows(row, rate, held, flows));
     LongPaths { rate, by_flows: by_flows.into() }
@@ -307,8 +307,8 @@ fn shared(sharing: &Sharing, mut row: Row) -> SharedBuffer {
     found
 }
 
-/// The threshold's parameters. Where the points contradict the model, or could not have, none is
-/// the device's; nor is one that they leave open.
+/// Parameters of the threshold. If the points contradict the model, or could not have, none is
+/// attributed to the device; nor is an undetermined one.
 fn threshold(fit: &Fit, queues: u32, mut row: Row) -> Threshold {
     if fit.contradicted {
         row.caveats.insert(Caveat::LackOfFit);
@@ -333,7 +333,7 @@ fn threshold(fit: &Fit, queues: u32, mut row: Row) -> Threshold {
     let alpha = figure(Metric::Alpha, Unit::Ratio, fit.alpha);
     let mut reserve = figure(Metric::BufferReserve, Unit::Bytes, fit.reserve);
     if fit.reserve.value <= 0.0 {
-        // None is as likely: no more is known than how large it is at most.
+        // No reserve is as likely: only an upper bound is known.
         (reserve.value, reserve.low) = (None, None);
         reserve.set(Key::Bound, AT_MOST);
     }

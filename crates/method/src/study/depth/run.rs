@@ -1,7 +1,7 @@
-//! The depth study's trials: each output's estimators, then what the buffer is made of, and the
+//! Trials of the depth study: each output's estimators, then the buffer's unit and sharing, and the
 //! direct cable as the control.
 //!
-//! Owns their order. Never says what they come to.
+//! Owns their order. Never interprets them.
 
 use measure::FrameSize;
 
@@ -23,7 +23,7 @@ impl DepthSpec {
         };
         let mut rig = Rig::new(self, &topology, testbed, ways, seed);
         let mut found = Vec::new();
-        // How much waits where is known only below what the device decides on in a second.
+        // The place of a queue is known only below the device's packet limit.
         if self.tells_more() {
             rig.limit = rig.packet_limit(&outlets[0])?;
             if rig.limit.is_none() {

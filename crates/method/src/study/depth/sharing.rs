@@ -1,7 +1,8 @@
-//! Whether outputs share a buffer: several overfilled at once, and what each of them then holds.
+//! Test for a buffer shared by outputs: several are overfilled at once, and each one's queue is
+//! measured.
 //!
-//! Owns which bursts are sent, and what repeats come to. What a threshold makes of it is
-//! [`super::threshold`]'s.
+//! Owns the bursts to send and the statistics of the repetitions. [`super::threshold`] fits a
+//! threshold to them.
 
 use measure::{FrameSize, fisher};
 
@@ -14,55 +15,55 @@ use super::shot::{Drain, Span};
 use super::threshold::{self, Fit, Level, Measured};
 use trial::Result;
 
-/// Frames that a queue should hold for its share to be told; of a model's, which costs no time.
+/// Frames that a queue should hold for its share to be resolved; more with a model, where time is
+/// free.
 const FINE: f64 = 1500.0;
 const FINE_IN_VIRTUAL_TIME: f64 = 6000.0;
-/// No more repeats than this, however many the study has.
+/// Maximum number of repetitions, whatever the study has.
 const MOST_BLOCKS: u32 = 6;
-/// Outputs that hold less than so much less than one alone does, to what is known of them, are not
-/// said to share anything.
+/// Relative difference below which outputs do not share a buffer.
 const ALIKE: f64 = 0.05;
-/// And those that hold more than so much less are said to: what is less may be the measurement's.
+/// Relative difference above which outputs share a buffer; less may be a measurement error.
 const LESS: f64 = 0.02;
-/// Of the interval of that difference. An answer has no interval that says how sure it is.
+/// Confidence of the interval of that difference. The answer has no interval of its own.
 const SURE: f64 = 0.999;
 
-/// What each output held, in octets, with so many overfilled at once.
+/// Octets queued at each output with a number of outputs overfilled at once.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Point {
     pub(super) outputs: u32,
     pub(super) held: Span,
-    /// The same, one for each repeat.
+    /// Mean queue of each repetition, in octets.
     repeats: Vec<f64>,
-    /// By how much all of it may be off beside a frame, either way, in every repeat alike.
+    /// Systematic error of the queue in either direction, in octets, the same in every repetition.
     doubt: f64,
 }
 
-/// What all of it comes to.
+/// Result of the test.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Sharing {
     pub(super) size: FrameSize,
     pub(super) points: Vec<Point>,
     pub(super) blocks: u32,
-    /// How many outputs of the device were there to be overfilled: its queues, as far as is known.
+    /// Number of the device's outputs that could be overfilled, as far as is known.
     pub(super) queues: u32,
-    /// `None` where it can't be told.
+    /// True if the outputs share a buffer; `None` if undetermined.
     pub(super) shared: Option<bool>,
     pub(super) fit: Option<Fit>,
 }
 
-/// The frames that outputs are overfilled with.
+/// Frames that overfill the outputs.
 #[derive(Debug, Clone, Copy)]
 struct Frames {
     size: FrameSize,
-    /// What one takes of the buffer.
+    /// Octets that one frame takes of the buffer.
     taken: f64,
-    /// By what share that may be off, either way, of all frames alike.
+    /// Relative error of `taken` in either direction, the same for all frames.
     unsure: f64,
     drain: Drain,
 }
 
-/// Overfills one, two, three… outputs at once; `None` where there are too few hosts.
+/// Overfills one, two, three… outputs at once; `None` with too few hosts.
 pub(super) fn of(
     rig: &mut Rig<'_, '_>,
     first: &Filling,
@@ -70,7 +71,7 @@ pub(super) fn of(
     (groups, queues): (&[Vec<Outlet>], u32),
 ) -> Result<Option<Sharing>> {
     let mut groups = groups;
-    // Of a device that runs out of frames a second only so many outputs can be overfilled.
+    // A device limited in frames a second allows only a few outputs to be overfilled.
     while groups.last().is_some_and(|all| !rig.keeps_up(&first.outlet, all.len(), rig.spec.size)) {
         groups = &groups[..groups.len() - 1];
     }
@@ -106,7 +107,7 @@ pub(super) fn of(
     Ok(Some(judge(size, frames.taken, points, (blocks, queues))))
 }
 
-/// Such a burst into all of these outputs at once, again and again; `None` where none overflowed.
+/// Sends the burst into all of these outputs at once, repeatedly; `None` if no output overflowed.
 fn point(
     rig: &mut Rig<'_, '_>,
     outlets: &[Outlet],
@@ -120,7 +121,7 @@ fn point(
         let full = shots.iter().filter(|shot| shot.lost() > 0);
         let own: Vec<Span> = full.map(|shot| shot.occupied(drain).times(taken)).collect();
         if !own.is_empty() {
-            // Half a frame may be left over, up to a whole one.
+            // Up to one frame may be left over, half a frame on average.
             repeats.push(mean(&own, |span| span.value) + taken / 2.0);
             spans.extend(own);
         }
@@ -140,7 +141,7 @@ fn mean<T>(values: &[T], pick: impl Fn(&T) -> f64) -> f64 {
     values.iter().map(pick).sum::<f64>() / values.len() as f64
 }
 
-/// The largest frames of which enough fit; the least of the buffer each where none do.
+/// Largest frames of which enough fit; otherwise those that take the least of the buffer.
 fn fine(
     rig: &Rig<'_, '_>,
     (outlet, outputs): (&Outlet, usize),
@@ -158,7 +159,7 @@ fn fine(
 }
 
 fn judge(size: FrameSize, frame: f64, points: Vec<Point>, (blocks, queues): (u32, u32)) -> Sharing {
-    // One burst alone says nothing of how far another would have been from it.
+    // A single burst shows nothing of the variation between bursts.
     let repeated = points.iter().all(|point| point.repeats.len() > 1);
     let shared = if repeated { is_shared(&points) } else { None };
     let fit = if shared == Some(true) && repeated {
@@ -169,8 +170,8 @@ fn judge(size: FrameSize, frame: f64, points: Vec<Point>, (blocks, queues): (u32
     Sharing { size, points, blocks, queues, shared, fit }
 }
 
-/// True if each of the most outputs holds less than one alone does, and each of fewer less too, by
-/// what bursts leave open and by what repeats differ by; `None` where that does not tell.
+/// True if every group's queues are smaller than a single output's, also allowing for measurement
+/// error and variation; `None` if undetermined.
 fn is_shared(points: &[Point]) -> Option<bool> {
     let (first, others) = points.split_first().filter(|(first, _)| first.outputs == 1)?;
     let last = others.last()?;
@@ -185,7 +186,7 @@ fn is_shared(points: &[Point]) -> Option<bool> {
     }
 }
 
-/// By how much the two means differ by chance at most: Welch's interval.
+/// Largest difference of the two means by chance: Welch's interval.
 fn by_chance(one: &[f64], other: &[f64]) -> f64 {
     let squared = |values: &[f64]| {
         let middle = mean(values, |held| *held);
@@ -200,8 +201,8 @@ fn by_chance(one: &[f64], other: &[f64]) -> f64 {
     (fisher::point_at_share(SURE, 1.0, freedom) * (a + b)).sqrt()
 }
 
-/// The points with their errors: what repeats differ by, and a frame of each output, of which a
-/// point has the mean.
+/// Points with their errors: the variation between repetitions, and one frame of each output,
+/// averaged.
 fn measured(points: &[Point], frame: f64, queues: f64) -> Measured {
     let squares = points.iter().map(|point| {
         let middle = mean(&point.repeats, |held| *held);
@@ -216,7 +217,7 @@ fn measured(points: &[Point], frame: f64, queues: f64) -> Measured {
         held: mean(&point.repeats, |held| *held),
         error: (seen(point) + whole(point)).sqrt(),
     };
-    // Welch and Satterthwaite: the part that is known has no end of degrees of freedom.
+    // Welch and Satterthwaite: the known part has infinite degrees of freedom.
     let (drawn, known) = (mean(points, seen), mean(points, whole));
     let freedom = spare.max(1) as f64 * ((drawn + known) / drawn.max(f64::MIN_POSITIVE)).powi(2);
     let doubt = points.iter().map(|point| point.doubt).fold(0.0, f64::max);

@@ -1,12 +1,12 @@
-//! One burst into one output: what its records say of the queue that it filled.
+//! Queue of one output during one burst, from the burst's records.
 //!
-//! Owns the arithmetic of the three estimators, in frames, each with what it leaves open. Pure.
+//! Owns the arithmetic of the three estimators, in frames, each with its error. Pure.
 
 use measure::{Histogram, Nanos};
 
 use trial::record::{Clocks, DatagramsRecord};
 
-/// A number and how far off it may be.
+/// Value with lower and upper bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Span {
     pub(super) low: f64,
@@ -21,47 +21,46 @@ impl Span {
     }
 }
 
-/// The rate at which an output sends, frames a second, and by what share that may be wrong.
+/// Output rate in frames a second, and its relative error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Drain {
     pub(super) rate: f64,
     pub(super) error: f64,
 }
 
-/// All senders of one output in one trial.
+/// Records of all senders of one output in one trial.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Shot {
     pub(super) sent: u64,
     pub(super) received: u64,
     /// Frames a second into the output while the burst was sent.
     pub(super) offered: f64,
-    /// Seconds from the first departure to the last: at least, at most.
+    /// Seconds from the first departure to the last: minimum and maximum.
     filling: (f64, f64),
-    /// By how many seconds the longest gap between departures exceeds an even one.
+    /// Excess of the longest departure gap over an even one, in seconds.
     held_up: f64,
     /// Seconds from the first arrival to the last.
     pub(super) arriving: f64,
-    /// By how many seconds the longest gap between arrivals exceeds an even one, of all senders'
-    /// frames alike.
+    /// Excess of the longest arrival gap over an even one, in seconds; the smallest of all senders.
     silent: f64,
-    /// The shortest delay of any frame, in seconds, where one clock stamped both ends.
+    /// Shortest delay of any frame, in seconds; `None` without a common clock.
     pub(super) shortest: Option<f64>,
-    /// By how many seconds that exceeds the shortest known of such frames: the device stood still
-    /// as they came.
+    /// Excess of `shortest` over the shortest known delay of such frames, in seconds: the device
+    /// stalled when they arrived.
     pub(super) begun_late: f64,
-    /// By how many seconds a frame may have come later than the device let it go: of an emulated
-    /// one.
+    /// Maximum seconds between a frame's release by an emulated device and its arrival; zero for
+    /// others.
     late: f64,
-    /// Frames left their senders no faster than their cables carry: what a sender that was held up
-    /// sends at once waits before the cable, and may come so much later than it left.
+    /// True if frames left their senders no faster than their cables carry. Frames of a delayed
+    /// sender then queue before the cable and arrive that much later.
     paced: bool,
-    /// One for each sender whose frames tell.
+    /// Delays of each sender with delay samples.
     delays: Vec<Histogram>,
 }
 
 impl Shot {
-    /// Of the flows into one output; `spread` is between the first and the last one's start, and no
-    /// frame came later than `late` after the device had let it go. `paced`: at most at their
+    /// Combines the flows into one output. `spread` is between the first and the last flow's start.
+    /// No frame arrived later than `late` after the device released it. `paced` means at most the
     /// cables' rate.
     pub(super) fn of(
         flows: &[&DatagramsRecord],
@@ -105,27 +104,27 @@ impl Shot {
         }
     }
 
-    /// So many frames, at most, are missing of what the output should have sent, or left the queue
-    /// without others to follow: while a sender was held up, and while the device stood still.
+    /// Upper bound of the frames that the output failed to send while a sender was delayed or the
+    /// device stalled, or that left the queue unreplaced.
     pub(super) fn held_up(&self, drain: Drain) -> f64 {
         drain.rate * (self.held_up.max(self.standing(drain)) + self.begun_late)
     }
 
-    /// The same, without so many seconds for which hosts themselves see frames late.
+    /// Lost frames as above, without a delay of `late` seconds that the hosts cause.
     pub(super) fn surely_held_up(&self, drain: Drain, late: f64) -> f64 {
         let stood_still = self.standing(drain) + self.begun_late;
         drain.rate * self.held_up.max(stood_still - late)
     }
 
-    /// For how many seconds the output sent nothing between the first frame and the last.
+    /// Seconds in which the output sent nothing between the first frame and the last.
     fn standing(&self, drain: Drain) -> f64 {
         let sending = self.received.saturating_sub(1) as f64;
         let least = drain.rate * (1.0 - drain.error);
         (self.arriving - self.late - sending / least.max(f64::MIN_POSITIVE)).max(0.0)
     }
 
-    /// The share of the time in which the output may have sent nothing, for want of a sender or
-    /// because the device stood still, or by which the time may be wrong.
+    /// Upper bound of the share of time in which the output was idle, or by which the time is
+    /// wrong.
     pub(super) fn idle(&self) -> f64 {
         let lost = self.held_up.max(self.silent) + self.late;
         if self.arriving > 0.0 { (lost / self.arriving).min(1.0) } else { 0.0 }
@@ -135,7 +134,7 @@ impl Shot {
         self.sent.saturating_sub(self.received)
     }
 
-    /// Frames a second that came through while there was always one waiting.
+    /// Frames a second that arrived while the queue was not empty.
     pub(super) fn came_through(&self) -> f64 {
         if self.arriving > 0.0 {
             self.received.saturating_sub(1) as f64 / self.arriving
@@ -144,14 +143,14 @@ impl Shot {
         }
     }
 
-    /// What waited when the last frame left its sender: received less what the output had sent by
-    /// then (docs/methods/buffer.md). Of a burst that lost something this is all that can wait; of
-    /// one that did not, what it can at least.
+    /// Queue when the last frame left its sender: frames received less those the output had sent by
+    /// then (docs/methods/buffer.md). After a loss this is the capacity, otherwise a lower bound of
+    /// it.
     ///
-    /// The moments of arrival and of sending are not those of the frames' ends: a frame either way.
-    /// A sender that was held up may have let the queue run down by what the output sent meanwhile;
-    /// and a paced one's last frame may have come so much later. What the output did not send while
-    /// the device stood still was not received either.
+    /// Arrival and sending stamps are not those of the frames' ends: one frame in either direction.
+    /// While a sender was delayed, the queue may have drained by the output's rate. A paced
+    /// sender's last frame may be late by the delay. Frames that the output did not send during a
+    /// stall were not received either.
     pub(super) fn occupied(&self, drain: Drain) -> Span {
         let (least, most) = self.filling;
         let left = |seconds: f64| self.received as f64 - drain.rate * seconds;
@@ -164,12 +163,12 @@ impl Shot {
         }
     }
 
-    /// The same from how long frames waited that came while the queue was full: whatever was before
-    /// them left meanwhile, and they were behind that. A host is late for some frames and early for
-    /// none, so it is one from the middle of them that tells; by the longest delay it is more at
-    /// most. While the device stood still they waited for that too, and if it did as the first
-    /// frame came, that one did. A threshold that is compared before a frame is counted lets one
-    /// more in.
+    /// Queue from the delay of frames that arrived while it was full: the frames ahead left
+    /// meanwhile.
+    ///
+    /// Hosts only ever stamp late, so the estimate uses the middle of these frames. The longest
+    /// delay gives the upper bound. A stall adds to the delays, and one at the first frame adds to
+    /// that frame's. A threshold that is compared before a frame is counted admits one more.
     pub(super) fn delayed(&self, drain: Drain) -> Option<Span> {
         let share = self.met_a_full_queue(drain);
         let each = self.delays.iter().map(|delays| waited(delays, 1.0 - share / 2.0));
@@ -182,8 +181,7 @@ impl Shot {
         })
     }
 
-    /// The share of what was received that came while the queue was full: the rest filled it
-    /// before.
+    /// Share of the received frames that arrived while the queue was full; the others filled it.
     fn met_a_full_queue(&self, drain: Drain) -> f64 {
         let surplus = self.offered - drain.rate;
         if surplus <= 0.0 || self.received == 0 {
@@ -195,8 +193,8 @@ impl Shot {
     }
 }
 
-/// By how much a delay exceeds the shortest of one flow, in seconds: that below which the share `q`
-/// is, at least and in the middle of what the histogram leaves open; and the longest, at most.
+/// Excess of a flow's delays over its shortest, in seconds: of quantile `q` the minimum and the
+/// middle of its histogram bucket, and of the longest the maximum.
 fn waited(delays: &Histogram, q: f64) -> [f64; 3] {
     let (first, last) = (delays.min(), delays.max());
     let one = if q < 1.0 { delays.quantile(q) } else { last };
@@ -207,8 +205,8 @@ fn waited(delays: &Histogram, q: f64) -> [f64; 3] {
     [low, f64::midpoint(low, high), most]
 }
 
-/// The burst search's answer: between what waited of the longest burst that
-/// lost nothing and of the shortest that did.
+/// Result of the burst search: between the queue of the longest burst without loss and that of the
+/// shortest with loss.
 pub(super) fn between(passed: &Shot, failed: &Shot, drain: Drain) -> Span {
     let low = passed.occupied(drain);
     let whole = Shot { received: failed.sent, ..failed.clone() };

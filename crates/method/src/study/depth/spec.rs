@@ -1,4 +1,4 @@
-//! The depth study's request: which outputs, by which frames, how often, and for how long.
+//! Request for the depth study: outputs, frame sizes, repetitions and burst length.
 //!
 //! Owns its defaults and its estimate. Never runs a trial.
 
@@ -11,51 +11,50 @@ use crate::study::{Blocks, Estimate, Known, Needs, Profile, TRIES, Tries, Varied
 use trial::topology::PortRef;
 use trial::{Subject, Topology};
 
-/// For an estimate of the time it takes: trials before the repeats, those of a burst search, and
-/// those that narrow a cell.
+/// Trials for the time estimate: those before the repetitions, those of a burst search, and those
+/// that narrow a cell.
 const USUAL: (u64, u64, u64) = (6, 10, 8);
 
-/// What fills a buffer of a few hundred kilobytes, and empties it.
+/// Duration of a burst that fills a buffer of a few hundred kilobytes, and of its drain.
 const USUAL_BURST: Nanos = Nanos::from_millis(20);
 
 measure::ranged! {
     /// Hosts that send into one output at once.
     OutputSenders(u16 as i64, 1..=1024, "numbers of senders", "two overfill an output of their own rate");
-    /// Outputs overfilled at once, at most; below two, sharing is not asked for.
+    /// Maximum number of outputs overfilled at once; below two, sharing is not measured.
     Congested(u16 as i64, 0..=1024, "numbers of outputs", "0 or 1: sharing is not asked for");
 }
 
-/// What to measure.
+/// Request for a depth study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DepthSpec {
-    /// The outputs that are overfilled, in turn; all but the first by one-shot bursts only. Empty:
-    /// the second host's.
+    /// Outputs to overfill, in turn; all but the first by one-shot bursts only. If empty, the
+    /// second host's.
     pub outputs: Vec<PortRef>,
-    /// The device, as it is found or in a variant; none is the first.
+    /// Device under test, as found or in a variant; `None` for the first.
     pub subject: Option<Subject>,
-    /// How many hosts send into one output at once, at most; more only where so many don't overfill
-    /// it.
+    /// Hosts that send into one output at once, at most; more only if these do not overfill it.
     pub senders: OutputSenders,
-    /// The frames of the estimators.
+    /// Frame size of the estimators.
     pub size: FrameSize,
-    /// Frames by which a limit of bytes, of cells and of descriptors are told apart. Empty: they
-    /// are not.
+    /// Frame sizes that distinguish limits in bytes, cells and descriptors; if empty, they are not
+    /// distinguished.
     pub sizes: Vec<FrameSize>,
-    /// The most outputs that are overfilled at once, to tell a shared buffer; below two it is not
-    /// told.
+    /// Maximum number of outputs overfilled at once, to detect a shared buffer; below two, none is
+    /// looked for.
     pub congested: Congested,
-    /// The longest that one burst may take to send.
+    /// Longest time that one burst may take to send.
     pub longest: Nanos,
-    /// Repeats, the sampling unit.
+    /// Repetitions, the sampling unit.
     pub blocks: Blocks,
-    /// The phases around each trial.
+    /// Profile of the phases around each trial.
     pub profile: Profile,
-    /// How often one trial is tried before it is given up; at least 1.
+    /// Attempts at one trial before it is given up; at least 1.
     pub tries: Tries,
 }
 
 impl DepthSpec {
-    /// A look: six repeats of everything, bursts of at most two seconds.
+    /// First look: six repetitions of everything, bursts of at most two seconds.
     pub fn quick() -> Self {
         let sizes = [64, 65, 128, 129, 256, 257, 512, 1518];
         Self {
@@ -72,7 +71,7 @@ impl DepthSpec {
         }
     }
 
-    /// Twelve repeats, bursts of up to ten seconds, and the phases of RFC 2544.
+    /// Twelve repetitions, bursts of up to ten seconds, and the phases of RFC 2544.
     pub fn strict() -> Self {
         Self {
             longest: Nanos::from_secs(10),
@@ -105,8 +104,8 @@ impl DepthSpec {
         Needs { sizes: self.sizes.iter().copied().chain([self.size]).collect(), ..Needs::default() }
     }
 
-    /// Whether anything is asked for beside one output's estimates: then it matters whether the
-    /// device runs out of frames a second before the line does.
+    /// True if more than one output's estimates are requested. Then it matters whether the device's
+    /// frame rate is the limit before line rate is.
     pub(super) const fn tells_more(&self) -> bool {
         !self.sizes.is_empty() || self.congested.get() > 1
     }

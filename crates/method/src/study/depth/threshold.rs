@@ -1,29 +1,29 @@
-//! A dynamic threshold fitted to what each of several overfilled outputs held.
+//! Dynamic threshold, fitted to the queues of several overfilled outputs.
 //!
-//! Owns the model and its three parameters' intervals. A queue has a reserve R and of what is
-//! shared, S, up to alpha times what is free (Choudhury and Hahne, 1998), so each of n outputs
-//! settles at Q(n) = R + alpha S / (1 + n alpha). For a given alpha that is a line over h = alpha /
-//! (1 + n alpha) with the intercept R and the slope S, so alpha alone is searched
+//! Owns the model and the intervals of its three parameters. A queue has a reserve R, and of the
+//! shared buffer S up to alpha times the free part (Choudhury and Hahne, 1998). So each of n
+//! outputs settles at Q(n) = R + alpha S / (1 + n alpha). For a given alpha that is a line over h =
+//! alpha / (1 + n alpha) with the intercept R and the slope S. Thus only alpha is searched for
 //! (docs/methods/buffer.md). Pure.
 
 use measure::fisher;
 
-/// Alphas that are looked at: wider than any that a switch is known to have.
+/// Range of alphas to search: wider than that of any known switch.
 const ALPHAS: (f64, f64) = (1.0 / 256.0, 256.0);
-/// Points of that range, evenly apart in its logarithm.
+/// Points of that range, evenly spaced in its logarithm.
 const GRID: u32 = 512;
-/// Of each interval.
+/// Confidence of each interval.
 pub(super) const CONFIDENCE: f64 = 0.95;
-/// A lack of fit that chance alone has less often than this is one.
+/// Probability below which a lack of fit counts as real.
 const BY_CHANCE: f64 = 0.01;
-/// Halvings of a range, beyond what a double tells apart.
+/// Bisections of a range, beyond the resolution of a double.
 const HALVINGS: u32 = 60;
-/// The model has so many parameters; with no more points than that nothing can contradict it.
+/// Parameters of the model; no more points than this cannot contradict it.
 const PARAMETERS: usize = 3;
-/// An interval this wide to either side of its value, as a share of it, tells the parameter.
+/// Relative half-width of an interval up to which a parameter counts as known.
 const TOLD: f64 = 0.1;
 
-/// With `outputs` overfilled at once each held so many octets, with that standard error.
+/// Octets queued at each of `outputs` outputs overfilled at once, with their standard error.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Level {
     pub(super) outputs: f64,
@@ -31,53 +31,53 @@ pub(super) struct Level {
     pub(super) error: f64,
 }
 
-/// What is known of a buffer that outputs share.
+/// Measurements of a shared buffer.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Measured {
     pub(super) levels: Vec<Level>,
-    /// What a frame takes: a threshold is compared before the frame is counted.
+    /// Octets that a frame takes: a threshold is compared before the frame is counted.
     pub(super) frame: f64,
-    /// Degrees of freedom of the errors; infinitely many where they are known.
+    /// Degrees of freedom of the errors; infinite if the errors are known.
     pub(super) freedom: f64,
-    /// All of `held` may be too large, or too small, by so much together.
+    /// Systematic error of all `held` values, in either direction.
     pub(super) doubt: f64,
-    /// How many queues have a reserve.
+    /// Number of queues with a reserve.
     pub(super) queues: f64,
 }
 
-/// One of the three, in octets or, of alpha, a ratio.
+/// Parameter of the model, in octets; for alpha, a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Parameter {
     pub(super) value: f64,
     pub(super) low: f64,
-    /// `None`: nothing bounds it.
+    /// Upper bound; `None` if unbounded.
     pub(super) high: Option<f64>,
 }
 
 impl Parameter {
-    /// Whether it is known well enough to be stated as the device's.
+    /// True if the value is known well enough to be stated as the device's.
     pub(super) fn is_told(&self) -> bool {
         self.high.is_some_and(|high| high - self.low <= 2.0 * TOLD * self.value)
     }
 }
 
-/// What the threshold comes to.
+/// Result of the fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Fit {
-    /// What is shared, and every queue's reserve.
+    /// Shared buffer and every queue's reserve together.
     pub(super) total: Parameter,
     pub(super) alpha: Parameter,
-    /// Its value is 0 where no reserve at all is as likely: then the other two are without one.
+    /// Reserve; its value is 0 if no reserve is as likely. The other two then assume none.
     pub(super) reserve: Parameter,
-    /// More outputs were overfilled than the model has parameters, so that it could have been
+    /// True if more outputs were overfilled than the model has parameters, so that it could be
     /// contradicted.
     pub(super) checked: bool,
-    /// It was: what the points leave over is more than the repeats explain.
+    /// True if the residuals exceed what the variation between repetitions explains.
     pub(super) contradicted: bool,
 }
 
-/// The parameters by least squares, and the intervals within which they fit as well as chance has
-/// it; `None` where no threshold makes such points.
+/// Fits the parameters by least squares, with the intervals that chance allows; `None` if no
+/// threshold fits the points.
 pub(super) fn fit(measured: &Measured) -> Option<Fit> {
     if measured.levels.len() < 2 {
         return None;
@@ -90,7 +90,7 @@ pub(super) fn fit(measured: &Measured) -> Option<Fit> {
     let checked = spare > 0.0;
     let contradicted =
         checked && 1.0 - fisher::share_below(over, spare, measured.freedom) < BY_CHANCE;
-    // What a lack of fit adds is as wide as it is large.
+    // A lack of fit widens the intervals in proportion.
     let reach = fisher::point_at_share(CONFIDENCE, 1.0, measured.freedom) * over.max(1.0);
     let mut found = Hull::default();
     for shift in [-1.0, 0.0, 1.0] {
@@ -120,15 +120,15 @@ pub(super) fn fit(measured: &Measured) -> Option<Fit> {
     })
 }
 
-/// What is accepted of each so far.
+/// Accepted range of each parameter so far.
 #[derive(Debug, Clone, Copy)]
 struct Hull {
     total: (f64, f64),
     alpha: (f64, f64),
     reserve: (f64, f64),
-    /// The smallest alpha that was looked at is as good: what is shared may be any size.
+    /// True if the smallest alpha is accepted: the shared buffer may have any size.
     open_below: bool,
-    /// So is the largest.
+    /// True if the largest alpha is accepted.
     open_above: bool,
 }
 
@@ -143,29 +143,29 @@ fn widen(range: &mut (f64, f64), value: f64) {
     *range = (range.0.min(value), range.1.max(value));
 }
 
-/// The points, all of them shifted by the same.
+/// Model of the points, all shifted by the same amount.
 #[derive(Debug, Clone, Copy)]
 struct Model<'a> {
     measured: &'a Measured,
     shift: f64,
 }
 
-/// The line of one alpha.
+/// Fitted line of one alpha.
 #[derive(Debug, Clone, Copy)]
 struct At {
     alpha: f64,
-    /// As the line has it, also where it is negative.
+    /// Intercept of the line, possibly negative.
     reserve: f64,
     slope: f64,
     squares: f64,
-    /// The slope of the line without a reserve, and its squares.
+    /// Slope of the line without a reserve, and its squares.
     without: (f64, f64),
     /// Sums of the weights, times h, times h².
     weights: (f64, f64, f64),
 }
 
 impl At {
-    /// Weighted squares left over, of the best line with no negative reserve.
+    /// Weighted residual squares of the best line without a negative reserve.
     fn chi(&self) -> f64 {
         let allowed = self.reserve >= 0.0 && self.slope > 0.0;
         if allowed { self.squares } else { self.chi_without() }
@@ -179,8 +179,8 @@ impl At {
         if self.reserve >= 0.0 { self.slope } else { self.without.0 }
     }
 
-    /// Reserve and slope where some line with at most so many squares has the most, and the least,
-    /// of a linear `part` of the two.
+    /// Reserves and slopes at which a linear `part` of the two is extreme, among the lines with at
+    /// most `most` squares.
     fn extremes(&self, most: f64, part: (f64, f64)) -> impl Iterator<Item = (f64, f64)> {
         let (w, wh, whh) = self.weights;
         let det = w * whh - wh * wh;
@@ -194,7 +194,7 @@ impl At {
             .clone()
             .map(move |sign| (reserve + sign * step * toward.0, slope + sign * step * toward.1));
         let bound = ends.map(move |sign| (0.0, without + sign * alone));
-        // Where too many squares are left over, the roots are not numbers.
+        // With too many squares left over, the roots are NaN.
         free.chain(bound).filter(|(reserve, slope)| *reserve >= 0.0 && *slope > 0.0)
     }
 }
@@ -204,8 +204,9 @@ impl<'a> Model<'a> {
         Self { measured, shift }
     }
 
-    /// Least squares over h. A threshold is compared before the frame is counted, and when one
-    /// comes its own queue has just sent one and half of the others have: so much more is free.
+    /// Fits a line over h by least squares. A threshold is compared before the frame is counted.
+    /// When a frame arrives, its own queue has just sent one and half of the others have: so much
+    /// more is free.
     fn at(&self, alpha: f64) -> At {
         let points = self.measured.levels.iter().map(|level| {
             let h = alpha / (1.0 + level.outputs * alpha);
@@ -232,7 +233,7 @@ impl<'a> Model<'a> {
         (0..=GRID).map(move |at| low + (high - low) * f64::from(at) / f64::from(GRID))
     }
 
-    /// The alpha with the fewest squares, by the grid and then by thirds around its best.
+    /// Finds the alpha with the fewest squares, on the grid and then by thirds around the best.
     fn best(&self, squares: fn(&At) -> f64) -> Option<At> {
         let of = |log: f64| squares(&self.at(log.exp()));
         let around = Self::grid().min_by(|a, b| of(*a).total_cmp(&of(*b)))?;
@@ -251,7 +252,7 @@ impl<'a> Model<'a> {
         squares(&found).is_finite().then_some(found)
     }
 
-    /// Everything that leaves over no more squares than the best and `reach`.
+    /// Adds all parameters whose squares exceed the best by at most `reach`.
     fn add_accepted(&self, found: &mut Hull, reach: f64) {
         let Some(best) = self.best(At::chi) else { return };
         let most = best.chi() + reach;
@@ -281,7 +282,7 @@ impl<'a> Model<'a> {
     }
 }
 
-/// Between one that may not fit and one that does: the last that does.
+/// Bisects between a value that may not fit and one that does, for the last that does.
 fn edge(beyond: f64, within: f64, fits: impl Fn(&f64) -> bool) -> f64 {
     if fits(&beyond) {
         return beyond;

@@ -1,7 +1,7 @@
-//! Arrangements: which port talks to which of the ports 0…n-1, at the same time.
+//! Arrangements: which of the ports 0…n-1 talk to which, at the same time.
 //!
-//! Owns the matchings; the patterns in which a port has several pairs are those of every
-//! study. Pure: what is random has a seed. Never knows what a port is, nor what the pairs will do.
+//! Owns the matchings; the patterns with several pairs per port are shared by all studies. Pure:
+//! random arrangements have a seed. Never knows what a port is, nor what the pairs do.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,41 +13,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::study::Pattern;
 
-/// A rule that pairs ports up, in one round or in several.
+/// Rule that pairs ports up, in one round or in several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Arrangement {
     /// Port 1 with 2, 3 with 4…: the same as an offset of 1.
     Neighbours,
-    /// Each port with the one so many further on, counted round all ports.
+    /// Pairs of ports this far apart, wrapping around all ports.
     Offset(u32),
-    /// Every offset from 1 to n-1, a round each.
+    /// Every offset from 1 to n-1, one round each.
     Sweep,
-    /// So many rounds of random pairs (effective bisection bandwidth).
+    /// Rounds of random pairs (effective bisection bandwidth).
     Bisections(u32),
-    /// n-1 rounds (n where n is odd) in which every port meets every other once.
+    /// Round robin: n-1 rounds (n if n is odd) in which every port meets every other once.
     Tournament,
-    /// A port is in several pairs at once (RFC 2889 §5.1 to §5.4); never [`Pattern::Pairs`], which
+    /// Pattern with several pairs per port (RFC 2889 §5.1 to §5.4); never [`Pattern::Pairs`], which
     /// are neighbours.
     Pattern(Pattern),
 }
 
-/// The patterns that are arrangements.
+/// Patterns that are arrangements.
 const PATTERNS: [Pattern; 5] =
     [Pattern::Mesh, Pattern::OneToMany, Pattern::ManyToOne, Pattern::HalfToHalf, Pattern::OneWay];
 
-/// Ports that talk at the same time. No port is in two pairs, but in a pattern's.
+/// Pairs of ports that talk at the same time. No port is in two pairs, except in a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Matching {
     /// Code word of its round: `offset=12`, `tournament-3`, `mesh`.
     pub name: String,
-    /// Places of ports, in the order in which pairs are taken where only some shall talk.
+    /// Indices of ports, in the order in which pairs are taken if only some talk.
     pub pairs: Vec<(usize, usize)>,
 }
 
 impl Arrangement {
-    /// The rounds of so many nodes among the ports: the first pairs of a matching, or a pattern of
-    /// the first ports. Only bisections depend on the seed.
+    /// Returns the rounds of `nodes` nodes among the ports: the first pairs of a matching, or a
+    /// pattern of the first ports. Only bisections depend on the seed.
     pub fn rounds_of(self, nodes: usize, ports: usize, seed: u64) -> Vec<Matching> {
         if let Self::Pattern(pattern) = self {
             return vec![Matching { name: self.to_string(), pairs: pairs_of(pattern, nodes) }];
@@ -56,13 +56,13 @@ impl Arrangement {
         for round in &mut rounds {
             round.pairs.truncate(nodes / 2);
         }
-        // An offset of so many ports may be a ring on which nobody is left to talk to.
+        // A large offset may form rings without a partner for any port.
         rounds.retain(|round| !round.pairs.is_empty());
         rounds
     }
 
-    /// Pairs of all its rounds over so many ports, and those that talk at once; no fewer than there
-    /// are.
+    /// Upper bounds of the pairs of all rounds and of the pairs that talk at once, over `ports`
+    /// ports.
     pub const fn pairs(self, ports: usize) -> (usize, usize) {
         let half = ports.div_ceil(2);
         match self {
@@ -76,7 +76,7 @@ impl Arrangement {
         }
     }
 
-    /// The rounds over so many ports.
+    /// Returns the rounds over all ports.
     fn rounds(self, ports: usize, seed: u64) -> Vec<Matching> {
         let one = |pairs| vec![Matching { name: self.to_string(), pairs }];
         match self {
@@ -99,28 +99,28 @@ impl Arrangement {
         }
     }
 
-    /// As a pattern; none where it is pairs.
+    /// Pattern of the arrangement; `None` for a matching.
     pub const fn pattern(self) -> Option<Pattern> {
         if let Self::Pattern(pattern) = self { Some(pattern) } else { None }
     }
 
-    /// Whether no port is in two pairs, so that no pair waits for another but inside the device.
+    /// True if no port is in two pairs, so that pairs can only delay each other inside the device.
     pub const fn is_matching(self) -> bool {
         !matches!(self, Self::Pattern(_))
     }
 
-    /// Whether the second of a pair never sends.
+    /// True if the second port of a pair never sends.
     pub const fn is_one_way(self) -> bool {
         matches!(self, Self::Pattern(pattern) if pattern.is_one_way())
     }
 
-    /// Whether it is more than one matching.
+    /// True if the arrangement has more than one matching.
     pub const fn has_rounds(self) -> bool {
         matches!(self, Self::Sweep | Self::Bisections(_) | Self::Tournament)
     }
 }
 
-/// The pattern's streams; where each has its way back, a pair stands for both.
+/// Pairs of a pattern's streams; if both directions are used, one pair stands for both.
 fn pairs_of(pattern: Pattern, ports: usize) -> Vec<(usize, usize)> {
     let mut pairs = pattern.streams(ports);
     if !pattern.is_one_way() {
@@ -129,9 +129,9 @@ fn pairs_of(pattern: Pattern, ports: usize) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Follows i, i + by, i + 2 by… round all ports and pairs them up two by two, from each start in
-/// turn. A ring of an odd number of ports leaves its last one idle. Ring by ring, so that the first
-/// few pairs of a large offset are spread over the whole device.
+/// Follows i, i + by, i + 2 by… around all ports and pairs them two by two, from each start in
+/// turn. A ring of an odd number of ports leaves its last one idle. Going ring by ring spreads the
+/// first few pairs of a large offset over the whole device.
 fn offset(ports: usize, by: usize) -> Vec<(usize, usize)> {
     if ports == 0 || by.is_multiple_of(ports) {
         return Vec::new();
@@ -155,8 +155,8 @@ fn bisection(ports: usize, chance: &mut Pcg64) -> Vec<(usize, usize)> {
     places.chunks_exact(2).map(|two| (two[0], two[1])).collect()
 }
 
-/// The circle method: the last place stays, the others go round it. With an odd number of ports the
-/// last place is a bye.
+/// Circle method: the last port stays, the others rotate. With an odd number of ports the last
+/// place is a bye.
 fn tournament(ports: usize) -> Vec<Matching> {
     if ports < 2 {
         return Vec::new();
@@ -173,7 +173,7 @@ fn tournament(ports: usize) -> Vec<Matching> {
         .collect()
 }
 
-/// A text names no arrangement.
+/// Error: a text names no arrangement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not an arrangement; known are `neighbours`, `offset=N`, `sweep`, `bisections=N`, \

@@ -1,4 +1,4 @@
-//! What is kept of each trial of exchanges: what every pair got, each way.
+//! Results kept of each trial of exchanges: the goodput of every pair in each direction.
 //!
 //! Never keeps a series: the worst interval of each pair is taken at once.
 
@@ -12,37 +12,38 @@ use page::Caveat;
 use trial::record::{BulkRecord, Defect, ExchangeRecord, FlowRecord, ReceiptRecord};
 use trial::{Flow, FlowKind, Outcome};
 
-/// What one pair got in one trial, in bits of payload a second; where a port is in several pairs,
-/// what it would get of so many like this one.
+/// Result of one pair in one trial, in bits of payload a second. If a port is in several pairs,
+/// multiplied by their number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Got {
-    /// The mean of both ways.
+    /// Mean of both directions.
     pub(super) mean: f64,
-    /// The slower way.
+    /// Goodput of the slower direction.
     pub(super) slower: f64,
-    /// The slowest interval of either way.
+    /// Slowest interval of either direction.
     pub(super) worst_interval: f64,
-    /// Frames a second that never came, both ways together.
+    /// Lost frames a second, both directions together.
     pub(super) lost: f64,
-    /// Whole messages, both ways together; 1 of a stream.
+    /// Whole messages, both directions together; 1 for a stream.
     pub(super) messages: u64,
-    /// All octets that came, of whole messages or not, as a share of what the slower of the two
-    /// ports carries: the mean of both ways.
+    /// All octets received, in whole messages or not, as a share of the capacity of the slower
+    /// port: mean of both directions.
     pub(super) share: f64,
-    /// Messages that so many octets come to, on average of both ways; of a stream as many as there
-    /// may be.
+    /// Messages that the received octets amount to, on average of both directions; infinite for a
+    /// stream.
     pub(super) resolution: f64,
-    /// Nothing came in the last interval, either way.
+    /// True if nothing arrived in the last interval in either direction.
     pub(super) stopped: bool,
 }
 
-/// One block's trial of a round.
+/// Trial of a round in one block.
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
     pub(super) block: u32,
-    /// When its load began.
+    /// Start of the load.
     pub(super) started_unix_ns: u64,
-    /// In the order of the round's pairs; none where nothing came at all, be it one way only.
+    /// Results in the order of the round's pairs; `None` if nothing arrived in at least one
+    /// direction.
     pub(super) pairs: Vec<Option<Got>>,
 }
 
@@ -50,12 +51,12 @@ pub(super) struct Sample {
 #[derive(Debug, Clone, Default)]
 pub(super) struct RoundData {
     pub(super) samples: Vec<Sample>,
-    /// Its trials, and whether they were repeated or given up.
+    /// Trials of the round, and those repeated or given up.
     pub(super) noted: Noted,
 }
 
 impl RoundData {
-    /// Keeps what matters of a block's trial.
+    /// Keeps the result of one block's trial.
     pub(super) fn take(&mut self, block: u32, round: &Round, tried: &Tried, spec: &FabricSpec) {
         self.noted.hear(tried);
         let silent = silent(&tried.record.outcome);
@@ -87,8 +88,8 @@ impl RoundData {
     }
 }
 
-/// The flows of which nothing came, where that is all that was wrong: a dead port or cable takes
-/// nothing away from what the other pairs got.
+/// Flows without received frames, if the trial has no other defect; otherwise `None`. A dead port
+/// or cable takes nothing from the other pairs.
 fn silent(outcome: &Outcome) -> Option<Vec<u16>> {
     let of = |defect: &Defect| match defect {
         Defect::NothingReceived { flow } => Some(*flow),
@@ -101,8 +102,8 @@ fn silent(outcome: &Outcome) -> Option<Vec<u16>> {
     }
 }
 
-/// Not an octet came one way, and some the other: a device that has too little for both starves
-/// both, a broken cable one.
+/// True if octets arrived in one direction only. A device with too little capacity starves both
+/// directions, a broken cable one.
 fn is_one_way(exchange: &ExchangeRecord) -> bool {
     let none = |way: &ReceiptRecord| {
         way.octets == ByteCount(0) && way.intervals.iter().all(|octets| *octets == ByteCount(0))
@@ -164,17 +165,17 @@ impl Got {
     }
 }
 
-/// Octets in the last interval that the load fills.
+/// Octets in the last whole interval of the load.
 fn last(intervals: &[ByteCount], spec: &FabricSpec) -> u64 {
     let whole = (spec.duration.0 / spec.interval.0) as usize;
     intervals.get(whole.saturating_sub(1)).map_or(0, |octets| octets.0)
 }
 
-/// Over the intervals that the load fills: its last one may be shorter.
+/// Slowest rate over the whole intervals of the load; its last one may be shorter.
 fn slowest(intervals: &[ByteCount], spec: &FabricSpec) -> f64 {
     let whole = (spec.duration.0 / spec.interval.0) as usize;
     let octets = intervals.iter().take(whole).map(|octets| octets.0);
-    // An end that stopped reporting before the load's end received nothing from there on.
+    // A receiver that stopped reporting before the end of the load received nothing from then on.
     let fewest = if intervals.len() < whole { 0 } else { octets.min().unwrap_or(0) };
     8.0 * fewest as f64 / spec.interval.as_secs_f64()
 }

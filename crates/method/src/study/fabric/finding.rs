@@ -1,8 +1,7 @@
-//! What a fabric study found: the exchanges of every cell, groups of ports behind short uplinks,
+//! Findings of a fabric study: the exchanges of every cell, groups of ports behind short uplinks,
 //! and whether each device is non-blocking.
 //!
-//! Owns the structure and the order of its rows. Their values are made in the files below it; never
-//! draws.
+//! Owns the structure and the order of its rows. The files below compute the values; never draws.
 
 mod exchanges;
 mod groups;
@@ -27,33 +26,33 @@ pub(super) use exchanges::{Exchange, Goodput, PairCase};
 pub(super) use groups::PortGroups;
 pub(super) use nonblocking::{Nonblocking, ShareRange};
 
-/// Structures told from floods, by scene.
+/// Structures inferred from floods, by scene.
 pub(super) type Structures = BTreeMap<usize, Inferred>;
 
-/// Everything that a fabric study found.
+/// All findings of a fabric study.
 #[derive(Debug)]
 pub struct FabricFinding {
-    /// The message of the table by nodes.
+    /// Message size of the table by nodes.
     pub(super) message: ByteCount,
     pub(super) scenes: Vec<SceneFinding>,
     pub(super) streams: Firsts,
 }
 
-/// Findings on one device, in one of its variants, or on its direct cables.
+/// Findings on one device in one of its variants, or on its direct cables.
 #[derive(Debug)]
 pub(super) struct SceneFinding {
     pub(super) who: Who,
-    /// The ports' names, in the device's order.
+    /// Names of the ports, in the device's order.
     pub(super) ports: Vec<String>,
     pub(super) exchanges: Vec<Exchange>,
-    /// None where no flood was asked for.
+    /// Groups of ports; `None` without a flood.
     pub(super) groups: Option<PortGroups>,
-    /// None of direct cables.
+    /// Non-blocking answer; `None` for direct cables.
     pub(super) nonblocking: Option<Nonblocking>,
 }
 
 impl FabricFinding {
-    /// Devices' findings, in the order in which a table lists them.
+    /// Findings of the devices, in the order of the table.
     pub(super) fn devices(&self) -> Vec<&SceneFinding> {
         let mut devices: Vec<&SceneFinding> =
             self.scenes.iter().filter(|scene| !scene.who.is_cable()).collect();
@@ -61,7 +60,7 @@ impl FabricFinding {
         devices
     }
 
-    /// The direct cables' exchange beside a device's.
+    /// Exchange over the direct cables that belongs to a device's.
     pub(super) fn over_cables(&self, exchange: &Exchange) -> Option<&Exchange> {
         let place = exchange.cables?;
         self.scenes.get(place.scene)?.exchanges.get(place.cell)
@@ -69,7 +68,7 @@ impl FabricFinding {
 }
 
 impl FabricFinding {
-    /// Every value, in the order of the rows.
+    /// All values, in the order of the rows.
     pub(super) fn values_mut(&mut self) -> Vec<&mut Figure> {
         let (mut all, mut floods, mut answers) = (Vec::new(), Vec::new(), Vec::new());
         for scene in &mut self.scenes {
@@ -83,7 +82,7 @@ impl FabricFinding {
     }
 }
 
-/// Everything that was asked and kept, from which the finding is made.
+/// Everything requested and kept, from which the findings are made.
 #[derive(Clone, Copy)]
 pub(super) struct Measured<'a> {
     pub(super) spec: &'a FabricSpec,
@@ -95,7 +94,7 @@ pub(super) struct Measured<'a> {
 }
 
 impl Measured<'_> {
-    /// Findings on each scene.
+    /// Computes the findings on each scene.
     pub(super) fn found(self) -> Vec<SceneFinding> {
         (0..self.scenes.len()).map(|at| self.scene(at)).collect()
     }
@@ -120,7 +119,7 @@ impl Measured<'_> {
     /// Conditions and caveats that all rows of a scene share.
     fn row(self, scene: &Scene) -> Row {
         let mut row = Row::of(self.ways, scene.way, self.spec.profile);
-        // Many pairs stand behind a row.
+        // A row covers many pairs.
         row.conditions.remove(&Key::From);
         row.conditions.remove(&Key::To);
         match self.spec.carrier {

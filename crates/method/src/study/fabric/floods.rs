@@ -1,8 +1,7 @@
-//! Floods of a study's ports: every flow as fast as its port goes, open loop, from which groups are
-//! told.
+//! Floods of a study's ports: every flow at its port's maximum rate, open loop, to infer groups.
 //!
-//! Owns a flood's trial and what is kept of its record. What it shows is told in `infer`; never
-//! repairs a loss.
+//! Owns a flood's trial and what is kept of its record. `infer` interprets it; never repairs a
+//! loss.
 
 use measure::{FrameMix, FrameRate, FrameSize, Nanos, Rate};
 use rand::RngExt as _;
@@ -18,36 +17,36 @@ use trial::{
     Backend, CountsOnly, Datagrams, Flow, FlowKind, Gate, Outcome, Result, Role, Schedule,
 };
 
-/// Long enough to fill any buffer of a switch's size, and short enough for many.
+/// Usual duration: long enough to fill any switch's buffer, and short enough for many floods.
 const LOAD: Nanos = Nanos::from_millis(100);
 
-/// Longer than this takes no flood.
+/// Maximum duration of a flood.
 const LONGEST: Nanos = Nanos::from_secs(5);
 
-/// A flow of a one-to-one round has so many frames at least: their chance is then 3 %.
+/// Minimum number of frames of a flow in a one-to-one round: their random error is then 3 %.
 const FRAMES_OF_ROUND: f64 = 1_000.0;
 
-/// A sink sees so many frames of each sender, on average.
+/// Frames of each sender that a sink receives on average.
 const FRAMES_OF_SENDER: f64 = 400.0;
 
-/// How many frames a flood may send at once; it is greedy anyway.
+/// Maximum burst of a flood, which is greedy anyway.
 const BURST: u32 = 64;
 
-/// The sizes of a flood's frames, in octets, and how many stand in a flow's pattern. Each flow
-/// draws its own, so that no two keep step: of senders in step one finds a full queue each time and
-/// another never (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways",
-/// 1991).
+/// Range of frame sizes in octets, and range of the number of frames in a flow's pattern. Flows
+/// draw their own pattern, so that no two are in step. Of senders in step, one always finds a full
+/// queue and another never (Floyd and Jacobson, "On traffic phase effects in packet-switched
+/// gateways", 1991).
 const SIZES: std::ops::RangeInclusive<u32> = 1_270..=1_518;
 const PATTERN: std::ops::RangeInclusive<usize> = 40..=64;
 
-/// A full queue takes small frames sooner than large ones, and frames are what is counted: where an
-/// uplink's rate is told, all are about as large. There senders keep out of step by their pace, a
-/// little below their ports' rates and each another.
+/// Range of frame sizes where an uplink's rate is measured: all nearly equal. A full queue accepts
+/// small frames sooner than large ones, and frames are counted. Here senders stay out of step by
+/// their paces, slightly below their ports' rates.
 const SIZES_OF_ROUND: std::ops::RangeInclusive<u32> = 1_422..=1_518;
 const PACES_OF_ROUND: std::ops::RangeInclusive<f64> = 0.98..=1.0;
 
-/// A flow to a slower port is paced at that port's rate, as RFC 8239 §2 does: no more than 99.98 %
-/// of it, as two clocks differ.
+/// Share of a slower receiver's rate that a flow is paced at, as in RFC 8239 §2. It is at most
+/// 99.98 %, as two clocks differ.
 const OF_SLOWER: f64 = 0.9998;
 
 /// Floods over one scene's ports.
@@ -56,11 +55,11 @@ pub(super) struct Flooding<'a, 'b> {
     pub(super) scene: &'a Scene,
     pub(super) rates: Vec<Option<Rate>>,
     pub(super) chance: Pcg64,
-    /// Whether a sender can count more frames than its port passes.
+    /// True if a sender can count more frames than its port passes.
     pub(super) outruns: bool,
-    /// How many times longer than usual floods last.
+    /// Factor on the usual duration of floods.
     pub(super) stretch: u64,
-    /// Whether the device had a sender of a sink pause.
+    /// True if the device sent PAUSE frames to a sender of a sink.
     pub(super) paused: bool,
 }
 
@@ -137,8 +136,8 @@ impl Flooding<'_, '_> {
             (Some((own, other)), _) => {
                 pace(self.chance.random_range(PACES_OF_ROUND), own.min(other))
             }
-            // A program may hand its kernel more than the port passes; a model's port takes what it
-            // passes.
+            // A program may give its kernel more than the port passes; a model's port accepts only
+            // what it passes.
             (None, Some(own)) if self.outruns => pace(1.0, own),
             _ => Schedule::Greedy,
         };
@@ -154,7 +153,7 @@ impl Flooding<'_, '_> {
         }
     }
 
-    /// None where the trial can't be used; flows of which nothing came are told with nothing.
+    /// Result of every flow, zero if nothing arrived; `None` if the trial is unusable.
     fn seen(
         &self,
         tried: &Tried,
@@ -182,8 +181,8 @@ impl Flooding<'_, '_> {
             let came = seen.sent - seen.received.lost(seen.sent);
             let mut got = Got { sent: seen.sent, came, in_step: seen.in_step() };
             if is_paused(tried, &flow.from) {
-                // What the device did not let it send it did not carry. Of a sender whose port's
-                // rate is not known nobody knows how much that is.
+                // Frames held back by PAUSE were not carried. If the sender's port rate is unknown,
+                // so is their number.
                 got.sent = wanted(asked, self.rates[*from]?, duration).max(seen.sent);
                 got.in_step = (sending.as_secs_f64() / seen.receiving.as_secs_f64()).min(1.0);
             }
@@ -201,7 +200,7 @@ impl Flooding<'_, '_> {
     }
 }
 
-/// Whether a port was told by PAUSE frames to wait.
+/// True if a port received PAUSE frames.
 fn is_paused(tried: &Tried, port: &PortRef) -> bool {
     let place = port.to_string();
     let own = tried.record.ports.iter().filter(|p| p.side == Side::Tester && p.place == place);
@@ -209,7 +208,7 @@ fn is_paused(tried: &Tried, port: &PortRef) -> bool {
     counters.any(|(name, by)| is_pause(name) && !name.starts_with("tx") && *by > 0)
 }
 
-/// Frames that a flow would have sent, had nobody told it to wait.
+/// Frames that a flow would have sent without PAUSE.
 fn wanted(asked: &Datagrams, port: Rate, duration: Nanos) -> u64 {
     let FrameRate(rate) = match asked.schedule {
         Schedule::Paced(rate) => rate,
@@ -225,7 +224,7 @@ fn datagrams(record: &FlowRecord) -> Option<&DatagramsRecord> {
     }
 }
 
-/// What came of a flow.
+/// Counts of one flow.
 struct Got {
     sent: u64,
     came: u64,
@@ -233,10 +232,9 @@ struct Got {
 }
 
 impl Got {
-    /// Frames that came while as many were sent. What waits in a device when the flood ends comes
-    /// too, but later: a queue of 10 ms would pass for a tenth more of an uplink in a flood of
-    /// 100 ms. A flow that lost no more than what waited was not held up for long, and keeps all of
-    /// it.
+    /// Frames received while as many were sent. The queue of a device drains after the flood: 10 ms
+    /// of it would add a tenth to an uplink's share in a flood of 100 ms. A flow that lost no more
+    /// than the queue was not limited for long, and keeps all its frames.
     fn while_sending(&self) -> u64 {
         let waited = 1.0 - self.in_step;
         if (self.sent - self.came) as f64 > waited * self.sent as f64 {
@@ -246,8 +244,8 @@ impl Got {
         }
     }
 
-    /// The receiving rate as a share of the sending rate. A queue that swallows what an uplink does
-    /// not carry leaves the count whole, and not the rate.
+    /// Receiving rate as a share of the sending rate. A queue that absorbs what an uplink does not
+    /// carry affects this rate, but not the count.
     fn kept_up(&self) -> f64 {
         self.came as f64 / self.sent.max(1) as f64 * self.in_step
     }

@@ -1,7 +1,7 @@
-//! Ports that fall silent for good in the middle of a trial: what they got until then is not what
-//! they get.
+//! Ports that fall silent for good in the middle of a trial: their goodput in that trial does not
+//! count.
 //!
-//! Owns the rule. Never takes a port for gone that was heard again, or that no later trial asked.
+//! Owns the rule. Never counts a port as silent that sent again, or that no later trial used.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use super::scene::Scene;
 use page::Caveat;
 use trial::topology::PortRef;
 
-/// When a port was last heard, and when it was last asked.
+/// Times at which a port last delivered and was last used.
 #[derive(Debug, Clone, Copy, Default)]
 struct Last {
     heard: u64,
     asked: u64,
 }
 
-/// Takes the trial in which a port went out of what its pair got; that some pair is missing is
-/// said.
+/// Removes the trial in which a port fell silent from its pair's results, and notes that a pair is
+/// missing.
 pub(super) fn forget(data: &mut Data, scenes: &[Scene]) {
     let mut ports: BTreeMap<&PortRef, Last> = BTreeMap::new();
     for ((scene, cell, round), kept) in data.iter() {

@@ -1,9 +1,10 @@
-//! The groups of ports behind a device's uplinks, told from as few floods as it takes.
+//! Inference of the groups of ports behind a device's uplinks, from as few floods as possible.
 //!
-//! Owns the order: a look at all ports, floods into one sink after another until every port has its
-//! group (or random rounds where sinks do not tell), then fresh one-to-one rounds in which all
-//! flows leave their groups, and one in which none does. Only those rounds decide whether the
-//! device blocks. Never times anything, and never believes a group that fresh rounds contradict.
+//! Owns the order. First all ports are probed. Then one sink after another is flooded until every
+//! port has its group; if sinks show nothing, random rounds do. Last come fresh one-to-one rounds
+//! in which all flows leave their groups, and one in which none does. Only those rounds decide
+//! whether the device blocks. Never measures time, and never accepts a group that fresh rounds
+//! contradict.
 
 mod alternatives;
 mod evidence;
@@ -27,23 +28,23 @@ use sinks::{SEEN, SURE, Scatter, Sink, SinkLevels, alike};
 use trial::Result;
 pub(super) use uplinks::{Bound, Uplink};
 
-/// A loss below this is no blocking: less than any oversubscription worth a name.
+/// Share of lost frames below which nothing is blocking: less than any relevant oversubscription.
 const LEAST_LOSS: f64 = 0.03;
 
-/// How often one sink is flooded before it has to do.
+/// Maximum number of floods of one sink during discovery.
 const MOST_REPEATS: usize = 6;
 
-/// One sink is flooded again until a single port's excess of so much would have been seen, unless
-/// it has been often enough.
+/// Excess of a single port that floods of one sink should detect; they are repeated until then, up
+/// to [`MOST_REPEATS`] times.
 const LEAST_SEEN: f64 = 0.15;
 
-/// How often a belief that fresh rounds changed is confirmed anew.
+/// Maximum number of confirmations of groups that fresh rounds changed.
 const MOST_CONFIRMATIONS: usize = 3;
 
 /// Probability with which an oversubscription that is ruled out would have been seen.
 pub(super) const SURELY: f64 = 0.99;
 
-/// Standard deviations of [`SURELY`], one side.
+/// Standard deviations of [`SURELY`], one-sided.
 const NINETY_NINE: f64 = 2.33;
 
 struct Inference<'a> {
@@ -54,7 +55,7 @@ struct Inference<'a> {
     alive: Vec<usize>,
     missing: Vec<(usize, Fault)>,
     trials: u64,
-    /// How far a share is off, beside the chance of which frames came.
+    /// Relative error of a share, in addition to the sampling error of the frame count.
     noise: f64,
     rounds: Vec<Round>,
     /// Floods into each sink, by port.
@@ -99,8 +100,8 @@ impl Inference<'_> {
             if confirmation == 0 {
                 let trials = self.trials;
                 let split = self.split(&before, &inside)?;
-                // A group that stayed whole was suspected too: a fresh round inside says what it
-                // keeps.
+                // A suspected group that stayed whole needs a fresh round inside, to measure its
+                // share.
                 if self.trials > trials {
                     belief = Belief::of(self.ports, &in_order(split));
                     continue;
@@ -116,8 +117,8 @@ impl Inference<'_> {
         Ok(self.concluded(&belief))
     }
 
-    /// Each port with its neighbour, with the one half way round, and with a random one: who is
-    /// there, and how much a share is off where nothing holds a flow up.
+    /// Probes each port with its neighbour, with the one half way round, and with a random one.
+    /// Finds silent ports, and the error of a share without blocking.
     fn look(&mut self) -> Result<()> {
         let all = self.alive.clone();
         let mut looks = vec![rounds::shifted(&all, 1)];
@@ -136,8 +137,7 @@ impl Inference<'_> {
         Ok(())
     }
 
-    /// Runs a flood and counts it. Flows of which nothing came are left out: `missing` tells of
-    /// them.
+    /// Runs a flood and counts it. Rounds keep only flows with received frames.
     fn flood(
         &mut self,
         name: &str,
@@ -159,8 +159,8 @@ impl Inference<'_> {
         Ok(seen)
     }
 
-    /// A one-to-one round later on. Where a flow has gone silent, two more show whose fault that
-    /// is.
+    /// Runs a later one-to-one round. If a flow has fallen silent, two more rounds find the port at
+    /// fault.
     fn round(&mut self, name: &str, flows: &[(usize, usize)]) -> Result<Vec<Flooded>> {
         let gone = |alive: &[usize], port: &usize| !alive.contains(port);
         let flows: Vec<(usize, usize)> = flows
@@ -185,8 +185,8 @@ impl Inference<'_> {
         Ok(())
     }
 
-    /// Takes out the ports whose every flow was silent, one way or both: first those silent both
-    /// ways, so that nobody is blamed for having met only them.
+    /// Drops the ports whose flows were all silent, in one direction or both. Ports silent in both
+    /// go first, so that no port is blamed for having met only those.
     fn drop_silent(&mut self, seen: &[Flooded]) {
         for both in [true, false] {
             for port in self.alive.clone() {
@@ -211,8 +211,8 @@ impl Inference<'_> {
         }
     }
 
-    /// Floods one sink after another until every group that shows has been flooded from outside and
-    /// from inside: ports that got alike of every flood are one group.
+    /// Floods one sink after another until every visible group has been flooded from outside and
+    /// from inside. Ports with equal shares of every flood are one group.
     fn discover(&mut self) -> Result<Vec<Vec<usize>>> {
         let mut told = SinkLevels::new();
         loop {
@@ -222,7 +222,7 @@ impl Inference<'_> {
         }
     }
 
-    /// Of the largest group that has had no sink: one of its fastest ports.
+    /// Picks one of the fastest ports of the largest group without a sink.
     fn next_sink(&mut self, groups: &[Vec<usize>], told: &SinkLevels) -> Option<usize> {
         if told.len() >= self.ports {
             return None;
@@ -236,9 +236,9 @@ impl Inference<'_> {
         ports.pop()
     }
 
-    /// The senders' levels; all the same where every port reaches the sink alike. The flood is
-    /// repeated while classes show but not surely, while what looks like one could still be two,
-    /// and until repeats have told how far floods scatter.
+    /// Returns the senders' levels; all equal if every port reaches the sink alike. The flood is
+    /// repeated while classes are uncertain, while one class could still be two, and until the
+    /// scatter of floods is known.
     fn flood_sink(&mut self, port: usize) -> Result<Vec<Option<usize>>> {
         let mut found = None;
         for _ in 0..MOST_REPEATS {
@@ -262,13 +262,13 @@ impl Inference<'_> {
         sink.take(seen, self.noise);
     }
 
-    /// How far all floods of sinks scatter.
+    /// Scatter over the floods of all sinks.
     fn scatter(&self) -> Scatter {
         Scatter::of(self.sinks.values())
     }
 
-    /// Fresh rounds: everything leaves its group; then one group at a time; then nothing does.
-    /// What that last one showed.
+    /// Runs fresh rounds: all flows leave their groups, then one group at a time, then none.
+    /// Returns the result of the last.
     fn confirm(&mut self, groups: &[Vec<usize>]) -> Result<Vec<Flooded>> {
         let rates: Vec<u64> = (0..self.ports).map(|port| self.floods.rate(port)).collect();
         for flows in rounds::crossing(groups, &|port| rates[port], &mut self.chance) {
@@ -287,12 +287,12 @@ impl Inference<'_> {
         Ok(inside)
     }
 
-    /// What flows of the worst round got, on average.
+    /// Mean share of the flows in the worst round.
     fn worst_share(&self) -> f64 {
         self.rounds.iter().filter_map(|r| mean_share(&r.flows)).fold(1.0, f64::min)
     }
 
-    /// Every port reaches the sink alike: no group shows.
+    /// Finding without visible groups: every port reaches the sink alike.
     fn one_group(&self) -> Finding {
         let worst = self.worst_share();
         if worst < 1.0 - LEAST_LOSS {
@@ -308,8 +308,8 @@ impl Inference<'_> {
         self.clean(Vec::new(), excess)
     }
 
-    /// Nothing is short, and a group that wants so much more than its uplink carries would have
-    /// been seen: of what senders offered. Those who were told to pause told nothing of groups.
+    /// Finding without a short uplink. Any group with more oversubscription than the excess would
+    /// have been seen, given the offered load. Senders held back by PAUSE show nothing of groups.
     fn clean(&self, groups: Vec<Vec<usize>>, excess: f64) -> Finding {
         let excess = if self.floods.paused() {
             f64::INFINITY
@@ -319,8 +319,8 @@ impl Inference<'_> {
         Finding::Clean { groups, excess }
     }
 
-    /// What senders offered of what their ports carry, where that is known: the most that any
-    /// one-to-one round did, in the mean.
+    /// Largest mean offered load of any one-to-one round, as a share of the ports' capacity; 1 if
+    /// that is unknown.
     fn offered(&self) -> f64 {
         let rate = |port: usize| self.floods.rate(port) as f64;
         let slowest = (0..self.ports).map(rate).fold(f64::INFINITY, f64::min);
@@ -338,10 +338,9 @@ impl Inference<'_> {
         let groups = belief.groups();
         let worst = self.worst_share();
         let short = (0..groups.len()).any(|group| self.is_short(belief, group));
-        // Where traffic that stays in its group is held up too, it is not the uplinks that are
-        // short.
+        // If traffic inside groups is limited too, the uplinks are not the cause.
         let local = self.local_share.is_none_or(|share| share > 1.0 - 2.0 * LEAST_LOSS);
-        // One port alone shares nothing: what is wrong with it is not its group.
+        // A port alone in its group shares no uplink, so its problem is not the group.
         let shared = groups.iter().all(|group| group.len() > 1);
         let whole = local && shared && 2 * groups.len() <= self.alive.len().max(4);
         if whole && short {
@@ -351,7 +350,7 @@ impl Inference<'_> {
             let groups = groups.into_iter().zip(self.uplinks(belief)).map(group).collect();
             return Finding::Blocking { groups, confidence, between, share: worst };
         }
-        // Something held flows up, and no uplink that is believed in explains it.
+        // Flows are limited, but no accepted uplink explains it.
         if worst < 1.0 - LEAST_LOSS {
             return Finding::Blocking {
                 groups: Vec::new(),
@@ -364,8 +363,8 @@ impl Inference<'_> {
         self.clean(groups, excess)
     }
 
-    /// The least oversubscription of any of the groups that crossing rounds would have shown: the
-    /// smallest group's flows, two rounds of them, had to lose so much.
+    /// Smallest oversubscription of any group that the crossing rounds would have shown, from the
+    /// loss of the smallest group's flows in two rounds.
     fn least_seen(&self, groups: &[Vec<usize>]) -> f64 {
         let smallest = groups.iter().map(Vec::len).min().unwrap_or(1);
         let flows = 4.0 * smallest as f64;
@@ -375,7 +374,7 @@ impl Inference<'_> {
     }
 }
 
-/// How much a single port may be held up without having been seen.
+/// Largest excess of a single port that may have gone undetected.
 fn excess_of(sink: &Sink, scatter: Scatter) -> f64 {
     ((SEEN + NINETY_NINE) * sink.deviation(scatter)).exp_m1()
 }
@@ -385,8 +384,8 @@ fn mean_share(flows: &[Flooded]) -> Option<f64> {
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
-/// How far a share is off in the cleanest round: its distance from 1 below which a sixth of the
-/// flows lie, as of a normal distribution's one standard deviation.
+/// Error of a share in the cleanest round: the distance from 1 below which a sixth of the flows
+/// lie. That is one standard deviation of a normal distribution.
 fn noise(rounds: &[Round]) -> f64 {
     let of = |round: &Round| {
         let mut shares: Vec<f64> = round.flows.iter().map(Flooded::share).collect();
@@ -396,7 +395,7 @@ fn noise(rounds: &[Round]) -> f64 {
     rounds.iter().map(of).fold(f64::INFINITY, f64::min).clamp(0.01, 0.03)
 }
 
-/// Groups by their first ports, and ports by number.
+/// Sorts ports by number, and groups by their first ports.
 fn in_order(mut groups: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
     for group in &mut groups {
         group.sort_unstable();

@@ -17,7 +17,7 @@ use super::Arrangement;
 use super::finding::{Exchange, FabricFinding, Goodput, SceneFinding};
 use crate::study::view::{Finding, StudyPage, Topic, Values, Who, streams};
 
-/// Megabytes of 10^6 octets, in which exchanges are told.
+/// Megabytes of 10^6 octets, the unit of exchanges.
 const MEGABYTES: Scaled = (8e6, "MB/s");
 
 impl Values for FabricFinding {
@@ -48,19 +48,18 @@ fn page(found: &FabricFinding) -> StudyPage {
         .with_answers(Topic::Groups, answers::groups(found))
 }
 
-/// One of the two tables.
+/// Layout of one of the two tables.
 struct Layout<'a> {
     title: String,
-    /// Name of the rows' column, and how a row is written.
+    /// Name of the rows' column, and the format of a row.
     head: &'a str,
     name: fn(u64) -> String,
-    /// An exchange's place among the rows; none of one that is not in it.
+    /// Row of an exchange; `None` if it is not in the table.
     row: &'a dyn Fn(&Exchange) -> Option<u64>,
     goodput: fn(&Exchange) -> Option<&Goodput>,
 }
 
-/// The mean over pairs of every number of nodes, and the worst round of arrangements that have
-/// many.
+/// Mean over pairs for every number of nodes, and the worst round of arrangements with several.
 fn by_nodes(found: &FabricFinding) -> Option<Table> {
     let message = found.message;
     let layout = Layout {
@@ -73,7 +72,7 @@ fn by_nodes(found: &FabricFinding) -> Option<Table> {
     Some(layout.table(found)?.with_note("Of an arrangement of several rounds its worst round."))
 }
 
-/// The worst pair of every message size, at the most nodes.
+/// Worst pair for every message size, with the most nodes.
 fn by_message(found: &FabricFinding) -> Option<Table> {
     let exchanges = found.scenes.iter().flat_map(|scene| &scene.exchanges);
     let most = exchanges.filter(|e| e.has_one_round()).map(|e| e.nodes).max()?;
@@ -87,7 +86,7 @@ fn by_message(found: &FabricFinding) -> Option<Table> {
     layout.table(found)
 }
 
-/// Goodputs of one row by arrangement, and that of the direct cables beside them.
+/// Goodputs of one row by arrangement, and that of the direct cables.
 #[derive(Default)]
 struct Line<'a> {
     own: BTreeMap<Arrangement, &'a Goodput>,
@@ -95,7 +94,7 @@ struct Line<'a> {
 }
 
 impl Layout<'_> {
-    /// A row for each device and place, a column for each arrangement.
+    /// Table with a row for each device and place, and a column for each arrangement.
     fn table(self, found: &FabricFinding) -> Option<Table> {
         let mut arrangements: Vec<Arrangement> = Vec::new();
         let mut lines: Vec<(&Who, u64, Line<'_>)> = Vec::new();
@@ -130,7 +129,7 @@ impl Layout<'_> {
     fn columns(&self, arrangements: &[Arrangement]) -> Vec<Column> {
         let mut columns = ["device", self.head].map(Column::from).to_vec();
         columns.extend(arrangements.iter().map(|arrangement| arrangement.to_string().into()));
-        // In a terminal they give way to the others' values, but not to the intervals of those.
+        // On a terminal they give way to the others' values, but not to the intervals of those.
         for (name, rank) in [("direct cables", 2), ("wire", 3)] {
             columns.push(Column { name: name.to_owned(), room: Room::Spare(rank) });
         }

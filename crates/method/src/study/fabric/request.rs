@@ -1,7 +1,7 @@
-//! What is asked of a fabric study.
+//! Request for a fabric study.
 //!
-//! Owns its options, the reading of carriers and margins, and how long a trial is where nothing is
-//! stated. Whatever else is left open is the profile's.
+//! Owns its options, the parsing of carriers and margins, and the default length of a trial.
+//! Anything else left open follows from the profile.
 
 use std::convert::Infallible;
 
@@ -16,25 +16,26 @@ use crate::request::values::{Duration, unit};
 use crate::request::{StudyRequest, strict, subjects};
 use crate::study::{Between, Blocks, Outline, Profile, StudySpec};
 
-/// Frames under way where nothing is said: more than a gigabit link and a switch hold at rest.
+/// Default number of frames in flight: more than a gigabit link and a switch hold at rest.
 const CREDITS: u16 = 64;
 
-/// A pair exchanges so many messages in a trial, if that is not too long: whether a device is
-/// non-blocking is known to a message, and the margin is a twentieth.
+/// Target number of messages of a pair in a trial. The error is one message, and the margin is a
+/// twentieth.
 const MESSAGES: f64 = 150.0;
 
-/// A trial is made no longer for that than this.
+/// Longest trial that is extended for these messages.
 const LONGEST: Nanos = Nanos::from_secs(3);
 
 /// Flags of `fabric`, keys of `[study.fabric]`.
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Fabric {
-    /// Who talks to whom: neighbours, offset=N, sweep, bisections=N, tournament, mesh, one-to-many,
-    /// many-to-one, half-to-half, one-way [default: neighbours,sweep, and floods as with --infer]
+    /// Pairing of the ports: neighbours, offset=N, sweep, bisections=N, tournament, mesh,
+    /// one-to-many, many-to-one, half-to-half, one-way [default: neighbours,sweep, and floods as
+    /// with --infer]
     #[arg(long = "arrangement", value_name = "LIST", value_delimiter = ',')]
     pub arrangements: Vec<Given<Arrangement>>,
-    /// How many ports talk at once [default: 2, 4, 8… and all]
+    /// Number of ports that talk at once [default: 2, 4, 8… and all]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub nodes: Vec<Given<Paired>>,
     /// Message size of the table by nodes [default: 64KiB]
@@ -44,43 +45,43 @@ pub struct Fabric {
     /// 1KiB,8KiB,32KiB,64KiB,128KiB; strict 1KiB,2KiB,4KiB,8KiB,16KiB,32KiB,64KiB,128KiB]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub messages: Vec<Given<Message>>,
-    /// What carries the messages: tcp, datagrams[:CREDITS] [default: tcp]
+    /// Carrier of the messages: tcp, datagrams[:CREDITS] [default: tcp]
     #[arg(long, value_name = "WHAT")]
     pub carrier: Option<Given<Carrier>>,
-    /// With --arrangement: tell groups of ports and their uplinks too, from floods
+    /// With --arrangement: also detect groups of ports and their uplinks, by floods
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub infer: Option<Given<bool>>,
-    /// Refused as `ports` is.
+    /// Refused like `ports`.
     #[arg(skip)]
     pub hosts: Option<Given<MovedCables>>,
     /// Refused: 0.2 had fewer hosts than ports, and a person who moved cables
     #[arg(long, hide = true)]
     pub ports: Option<Given<MovedCables>>,
-    /// Less than this below one pair alone is not blocking [default: 0.05]
+    /// Largest loss of goodput against one pair alone that is not blocking [default: 0.05]
     #[arg(long, value_name = "SHARE")]
     pub margin: Option<Given<Margin>>,
-    /// Ports that send, and with --to only they and those take part; alone: those that come first
-    /// [default: all, in the testbed's order]
+    /// Sending ports; with --to only these take part, alone they come first [default: all, in the
+    /// testbed's order]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub from: Vec<Given<PortRef>>,
-    /// Ports that receive, one for each that sends, in the same order; many for one-to-many
-    /// [default: all, in the testbed's order]
+    /// Receiving ports, one per sender in the same order; several for one-to-many [default: all, in
+    /// the testbed's order]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub to: Vec<Given<PortRef>>,
-    /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
+    /// Devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     pub devices: Vec<Given<String>>,
-    /// Their variants; as-found is a device that nothing was done to [default: as each is found]
+    /// Variants of the devices; as-found is an unchanged device [default: as each is found]
     #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
     pub variants: Vec<Given<String>>,
-    /// Receipts are summed up in steps of this.
+    /// Interval over which receipts are summed.
     #[arg(skip)]
     pub interval: Option<Given<Interval>>,
     /// Length of each trial, in seconds or with a unit [default: long enough for 150 messages, 1 s
     /// or more, of a model 0.1 s; strict 10 s, of a model 1 s]
     #[arg(short = 't', long = "time", value_name = "S")]
     pub duration: Option<Given<Duration>>,
-    /// Repeats of everything, in random order [default: 10]
+    /// Repetitions of everything, in random order [default: 10]
     #[arg(long, value_name = "N")]
     pub blocks: Option<Given<Blocks>>,
     /// Length of the phases around each trial [default: quick]
@@ -89,8 +90,8 @@ pub struct Fabric {
 }
 
 impl StudyRequest for Fabric {
-    /// Virtual time is exact, and a second of it for 48 busy ports takes several real ones: where
-    /// nothing is said, a tenth of the profile's trials is enough there.
+    /// Virtual time is exact, and a second of it takes several real ones for 48 busy ports. So the
+    /// default trials are a tenth as long there.
     fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let mut spec =
             if strict(&self.profile) { FabricSpec::strict() } else { FabricSpec::quick() };
@@ -115,7 +116,7 @@ impl StudyRequest for Fabric {
         spec.between = Between { from: values(&self.from), to: values(&self.to) };
         set(&mut spec.margin, &self.margin);
         set(&mut spec.duration, &self.duration);
-        // A short trial still has an interval.
+        // A short trial still has one interval.
         spec.interval = spec.interval.min(spec.duration);
         if let Some(interval) = &self.interval {
             if interval.value > spec.duration {
@@ -130,7 +131,7 @@ impl StudyRequest for Fabric {
     }
 }
 
-/// The time of [`MESSAGES`], or of as many as [`LONGEST`] has.
+/// Time for [`MESSAGES`] messages, at most [`LONGEST`].
 fn long_enough(message: ByteCount, rate: Rate) -> Nanos {
     let seconds = MESSAGES * 8.0 * message.0 as f64 / rate.bits_per_second();
     Nanos::from_secs_f64(seconds).min(LONGEST)
@@ -146,7 +147,7 @@ impl Value for Arrangement {
     }
 }
 
-/// Fewer hosts than ports, as 0.2 could ask for.
+/// Option of 0.2 for fewer hosts than ports.
 #[derive(Debug, Clone)]
 pub struct MovedCables;
 
@@ -185,7 +186,7 @@ impl Value for Paired {
     }
 }
 
-/// A message's size.
+/// Size of a message.
 #[derive(Debug, Clone)]
 pub struct Message;
 
@@ -204,7 +205,7 @@ impl Value for Message {
 
 const USUAL_INTERVAL: &str = "a tenth of the duration is usual";
 
-/// In which receipts are summed up.
+/// Interval over which receipts are summed.
 #[derive(Debug, Clone)]
 pub struct Interval;
 

@@ -1,6 +1,6 @@
-//! A cell's rounds, and numbers over the pairs of each block.
+//! Rounds of a cell, and statistics over the pairs of each block.
 //!
-//! Pure, and the same for a cell's own figures and for whether the device blocks.
+//! Pure, and shared by a cell's own figures and the non-blocking answer.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::study::{Noted, Ways};
 /// All rounds of a study.
 pub(super) type Data = BTreeMap<Place, RoundData>;
 
-/// A number over all pairs of one block.
+/// Statistic over all pairs of one block.
 pub(super) type Statistic = fn(&[&Got]) -> Option<f64>;
 
 pub(super) fn mean(pairs: &[&Got]) -> Option<f64> {
@@ -25,7 +25,7 @@ fn share(pairs: &[&Got]) -> Option<f64> {
     (!pairs.is_empty()).then(|| pairs.iter().map(|got| got.share).sum::<f64>() / pairs.len() as f64)
 }
 
-/// The error of a share, where each of these pairs waits for a message in the middle of it.
+/// Error of a share, as each pair may wait for a message in progress.
 fn of_one_message(pairs: &[&Got]) -> Option<f64> {
     let of = |got: &&Got| 1.0 / got.resolution.max(1e-9);
     (!pairs.is_empty()).then(|| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64)
@@ -43,31 +43,31 @@ pub(super) fn lost(pairs: &[&Got]) -> Option<f64> {
     (!pairs.is_empty()).then(|| pairs.iter().map(|got| got.lost).sum())
 }
 
-/// A value of each block.
+/// Values by block.
 pub(super) type ByBlock = BTreeMap<u32, f64>;
 
-/// One cell's records, round by round.
+/// Records of one cell, by round.
 #[derive(Debug, Clone)]
 pub(super) struct Rounds<'a>(Vec<&'a RoundData>);
 
 impl<'a> Rounds<'a> {
-    /// Where there is no such cell.
+    /// Creates an empty set, for a missing cell.
     pub(super) const fn none() -> Self {
         Self(Vec::new())
     }
 
-    /// One after the other.
+    /// Records of the rounds, in order.
     pub(super) fn rounds(&self) -> &[&'a RoundData] {
         &self.0
     }
 
-    /// The rounds of the cell at that place.
+    /// Collects the rounds of a cell.
     pub(super) fn of(data: &'a Data, CellPlace { scene, cell }: CellPlace) -> Self {
         let from = (scene, cell, 0)..=(scene, cell, usize::MAX);
         Self(data.range(from).map(|(_, round)| round).collect())
     }
 
-    /// One value a block, over all its rounds' pairs.
+    /// Computes one value per block, over the pairs of all rounds.
     pub(super) fn by_block(&self, statistic: Statistic) -> BTreeMap<u32, f64> {
         let mut blocks: BTreeMap<u32, Vec<&Got>> = BTreeMap::new();
         for sample in self.0.iter().flat_map(|round| &round.samples) {
@@ -77,25 +77,25 @@ impl<'a> Rounds<'a> {
         blocks.into_iter().filter_map(value).collect()
     }
 
-    /// The mean of one round by block.
+    /// Mean goodput of one round, by block.
     pub(super) fn means_of(&self, round: usize) -> BTreeMap<u32, f64> {
         Self(vec![self.0[round]]).by_block(mean)
     }
 
-    /// Mean share of the pairs' own links by block, of one round: ports of several speeds then
-    /// weigh alike.
+    /// Mean share of the pairs' own links in one round, by block. Ports of different speeds thus
+    /// have equal weight.
     pub(super) fn shares_of(&self, round: usize) -> BTreeMap<u32, f64> {
         Self(vec![self.0[round]]).by_block(share)
     }
 
-    /// Error of one round's share for want of messages, in its worst block.
+    /// Error of one round's share because of its few messages, in its worst block.
     pub(super) fn error_of(&self, round: usize) -> f64 {
         let blocks = Self(vec![self.0[round]]).by_block(of_one_message);
         blocks.into_values().fold(0.0, f64::max)
     }
 
-    /// The round with the lowest mean share of its links, by the median of its blocks; of such as
-    /// differ by less than a millionth the first.
+    /// Index of the round with the lowest mean share of its links, by the median over blocks. Of
+    /// rounds that differ by less than a millionth, the first.
     pub(super) fn worst(&self) -> Option<usize> {
         const ALIKE: f64 = 1e6;
         let middle = |at: usize| {
@@ -120,20 +120,20 @@ impl<'a> Rounds<'a> {
         all
     }
 
-    /// The mean share of their own links over the pairs of every block.
+    /// Mean share of their own links over all pairs, by block.
     pub(super) fn shares(&self) -> BTreeMap<u32, f64> {
         self.by_block(share)
     }
 }
 
-/// Where a cell stands.
+/// Position of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct CellPlace {
     pub(super) scene: usize,
     pub(super) cell: usize,
 }
 
-/// The place of the direct cables' cell beside a subject's.
+/// Position of the direct cables' cell that belongs to a subject's.
 pub(super) fn cables(
     scenes: &[Scene],
     scene: &Scene,
@@ -145,7 +145,7 @@ pub(super) fn cables(
     Some(CellPlace { scene: at, cell: scenes[at].alike(cell)? })
 }
 
-/// The largest number of nodes.
+/// Largest number of nodes.
 pub(super) fn most(scene: &Scene) -> Option<usize> {
     scene.cells.iter().map(|cell| cell.nodes).max()
 }

@@ -1,8 +1,8 @@
-//! The trials of a fabric study: every round of every cell in each block, in random order, then the
+//! Trials of a fabric study: every round of every cell in each block, in random order, then the
 //! floods.
 //!
-//! Owns the order of trials, and which of them are kept for the page. What the records mean is in
-//! `finding`.
+//! Owns the order of trials, and the choice of those kept for the page. `finding` interprets the
+//! records.
 
 use measure::Nanos;
 use rand::SeedableRng as _;
@@ -19,10 +19,10 @@ use crate::study::{Ask, Estimate, Session};
 use trial::topology::Topology;
 use trial::{Gate, Observed, Result, Testbed};
 
-/// Floods of a scene, roughly: as many as a device of four groups takes.
+/// Typical number of floods of a scene: as many as a device with four groups needs.
 const TYPICAL_FLOODS: u64 = 16;
 
-/// Their length, roughly.
+/// Typical length of a flood.
 const TYPICAL_LOAD: Nanos = Nanos::from_millis(150);
 
 impl FabricSpec {
@@ -61,7 +61,7 @@ impl FabricSpec {
         Ok(FabricFinding { message: self.message, scenes, streams })
     }
 
-    /// One trial of a round.
+    /// Runs one trial of a round.
     fn exchange(
         &self,
         session: &mut Session<'_>,
@@ -78,7 +78,7 @@ impl FabricSpec {
             way: scene.way,
             block,
             duration: self.duration,
-            // TCP that only sends goes to the tester's own limit.
+            // One-way TCP reaches the tester's own limit.
             gate: if round.one_way { Gate::Flood } else { Gate::Strict },
             flows: round.flows(cell.message, self),
             events: Vec::new(),
@@ -87,7 +87,7 @@ impl FabricSpec {
         Ok(())
     }
 
-    /// Trials and time of a scene's floods, roughly: how many there are shows as they run.
+    /// Estimates trials and time of a scene's floods; their actual number shows as they run.
     pub(super) fn estimate_floods(&self, scene: &Scene) -> Estimate {
         if scene.floods {
             (self.profile.trial(TYPICAL_LOAD) * TYPICAL_FLOODS).searching()
@@ -97,7 +97,7 @@ impl FabricSpec {
     }
 }
 
-/// Floods every scene that asks for it.
+/// Floods every scene that requests it.
 fn flood(
     scenes: &[Scene],
     topology: &Topology,

@@ -1,6 +1,7 @@
-//! What is arranged on one way: the subject's ports, and every cell of the two tables on them.
+//! Scene of one path: the subject's ports, and every cell of the two tables on them.
 //!
-//! Owns which pairs stand for a number of nodes, and which direct cables stand beside them. Pure.
+//! Owns the choice of pairs for a number of nodes, and of the direct cables that belong to them.
+//! Pure.
 
 use std::collections::BTreeMap;
 
@@ -12,23 +13,23 @@ use page::{Key, phrase};
 use trial::topology::{Host, HostPort, Pair, PortRef, Topology};
 use trial::{Bulk, Carrier, Exchange, Flow, FlowKind, Path};
 
-/// One way and what is measured on it.
+/// Path, and what is measured on it.
 #[derive(Debug, Clone)]
 pub(super) struct Scene {
     pub(super) way: Way,
     pub(super) cells: Vec<Cell>,
     /// Ports that could talk, in the device's order.
     pub(super) ports: Vec<PortRef>,
-    /// Whether groups are told from floods.
+    /// True if groups are inferred from floods.
     pub(super) floods: bool,
-    /// The slowest port's rate, where known.
+    /// Rate of the slowest port; `None` if unknown.
     pub(super) link: Option<Rate>,
 }
 
-/// An arrangement, a number of nodes and a message size.
+/// Combination of arrangement, number of nodes and message size.
 #[derive(Debug, Clone)]
 pub(super) struct Cell {
-    /// None over the direct cables.
+    /// Arrangement; `None` over the direct cables.
     pub(super) arrangement: Option<Arrangement>,
     pub(super) nodes: usize,
     pub(super) message: ByteCount,
@@ -40,18 +41,18 @@ pub(super) struct Cell {
 pub(super) struct Round {
     pub(super) name: String,
     pub(super) pairs: Vec<Pair>,
-    /// Whether only the first of each pair sends.
+    /// True if only the first port of each pair sends.
     pub(super) one_way: bool,
-    /// What the slower of each pair's two ports carries, in bits a second; [`UNKNOWN`] where that
-    /// is not known.
+    /// Rate of the slower of each pair's two ports, in bits a second; [`UNKNOWN`] if that is
+    /// unknown.
     pub(super) links: Vec<f64>,
 }
 
-/// A unit for links of which no rate is known.
+/// Placeholder for links of unknown rate.
 pub(super) const UNKNOWN: f64 = 1.0;
 
 impl Scene {
-    /// Every way's, the subjects' first.
+    /// Creates the scenes of all paths, the subjects' first.
     pub(super) fn all(spec: &FabricSpec, topology: &Topology, ways: &Ways, seed: u64) -> Vec<Self> {
         ways.all().into_iter().map(|way| Self::of(spec, topology, ways, way, seed)).collect()
     }
@@ -90,30 +91,30 @@ impl Scene {
         Self { way, cells, ports, floods, link }
     }
 
-    /// Each trial of a block: its cell and its round.
+    /// Cell and round of each trial in a block.
     pub(super) fn places(&self) -> impl Iterator<Item = (usize, usize)> {
         let rounds = |(at, cell): (usize, &Cell)| (0..cell.rounds.len()).map(move |r| (at, r));
         self.cells.iter().enumerate().flat_map(rounds)
     }
 
-    /// How many trials a block has here.
+    /// Number of trials in a block.
     pub(super) fn trials(&self) -> usize {
         self.cells.iter().map(|cell| cell.rounds.len()).sum()
     }
 
-    /// The most pairs that talk at once.
+    /// Maximum number of pairs that talk at once.
     pub(super) fn most_pairs(&self) -> usize {
         let rounds = self.cells.iter().flat_map(|cell| &cell.rounds);
         rounds.map(|round| round.pairs.len()).max().unwrap_or(0)
     }
 
-    /// The direct cables' cell for as many nodes and the same message.
+    /// Index of the direct cables' cell with as many nodes and the same message.
     pub(super) fn alike(&self, cell: &Cell) -> Option<usize> {
         self.cells.iter().position(|c| c.nodes == cell.nodes && c.message == cell.message)
     }
 }
 
-/// All in one unit: where one port's rate is not known, no port's is taken for it.
+/// Sets the links in one unit: if one port's rate is unknown, all count as unknown.
 fn put_links(cells: &mut [Cell], topology: &Topology) {
     let ports = topology.hosts.iter().flat_map(|host| host.ports.iter().map(move |p| (host, p)));
     let named = |(host, port): (&Host, &HostPort)| {
@@ -131,7 +132,7 @@ fn put_links(cells: &mut [Cell], topology: &Topology) {
     }
 }
 
-/// The cells of the two tables; arrangements of many rounds only where most ports talk.
+/// Cells of the two tables. Arrangements of several rounds appear only with the most nodes.
 fn wanted(spec: &FabricSpec, ports: usize) -> Vec<(Arrangement, usize, ByteCount)> {
     let counts = spec.nodes.of(ports);
     let most = counts.last().copied().unwrap_or(0);
@@ -149,7 +150,7 @@ fn wanted(spec: &FabricSpec, ports: usize) -> Vec<(Arrangement, usize, ByteCount
         for nodes in &counts {
             want((arrangement, *nodes, spec.message));
         }
-        // What goes one way is a stream and no message.
+        // One-way traffic is a stream, without messages.
         let messages = if arrangement.is_one_way() { &[][..] } else { &spec.messages[..] };
         for message in messages {
             want((arrangement, most, *message));
@@ -164,7 +165,7 @@ fn named(matching: &[(usize, usize)], ports: &[PortRef]) -> Vec<Pair> {
     matching.iter().map(pair).collect()
 }
 
-/// As many direct cables for each number of nodes as there are.
+/// Cells of the direct cables, with as many cables for each number of nodes as there are.
 fn beside(cells: &[Cell], cables: &[Pair]) -> Vec<Cell> {
     let mut alike: Vec<Cell> = Vec::new();
     for cell in cells {
@@ -197,7 +198,7 @@ impl Round {
         phrase::code(&Key::Round, &self.name)
     }
 
-    /// An exchange for each pair, or a stream.
+    /// Flows of the pairs: exchanges or streams.
     pub(super) fn flows(&self, message: ByteCount, spec: &FabricSpec) -> Vec<Flow> {
         let interval = spec.interval;
         let kind = if self.one_way {
@@ -209,7 +210,7 @@ impl Round {
         Flow::each_measured(&self.pairs, &kind)
     }
 
-    /// The most pairs that one port is in.
+    /// Maximum number of pairs that one port is in.
     pub(super) fn pairs_of_a_port(&self) -> usize {
         let mut ends: BTreeMap<&PortRef, usize> = BTreeMap::new();
         for end in self.pairs.iter().flat_map(|pair| [&pair.from, &pair.to]) {
@@ -219,8 +220,8 @@ impl Round {
     }
 }
 
-/// Payload bits a second that a link of so many bits a second carries one way, in full frames of
-/// the carrier and with nothing else beside them (docs/methods/tcp-model.md; TCP without options).
+/// Payload bits a second that a link carries in one direction, in the carrier's full frames and
+/// without other traffic (docs/methods/tcp-model.md; TCP without options).
 pub(super) fn wire_limit(link: f64, carrier: Carrier) -> f64 {
     const FRAME_AND_GAP: f64 = 1538.0;
     let payload = match carrier {

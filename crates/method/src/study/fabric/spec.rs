@@ -1,5 +1,5 @@
-//! What a fabric study is asked for: who talks to whom, in which messages, and whether groups of
-//! ports are told.
+//! Request for a fabric study: the pairing of ports, the messages, and whether to infer groups of
+//! ports.
 //!
 //! Owns the request, its checks and its estimate. Never runs a trial.
 
@@ -16,44 +16,44 @@ use crate::study::{
 };
 use trial::{Carrier, Subject, Topology};
 
-/// The largest message: what a receiver has to hold until it is whole.
+/// Largest message; a receiver holds it until it is complete.
 const LARGEST_MESSAGE: ByteCount = ByteCount(16 << 20);
 
-/// A fabric study's request.
+/// Request for a fabric study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FabricSpec {
-    /// Who talks to whom.
+    /// Pairings of the ports.
     pub arrangements: Vec<Arrangement>,
     /// Numbers of ports that talk at once, in the table by nodes.
     pub nodes: Nodes,
-    /// The message of the table by nodes, and of arrangements of several rounds.
+    /// Message size of the table by nodes, and of arrangements with several rounds.
     pub message: ByteCount,
-    /// The messages of the table by size, with as many ports as there are in the other at most.
+    /// Message sizes of the table by size, with the largest number of nodes of the other table.
     pub messages: Vec<ByteCount>,
     /// Carrier of the messages.
     pub carrier: Carrier,
-    /// True if groups of ports are told from floods.
+    /// True if groups of ports are inferred from floods.
     #[serde(default)]
     pub infer: bool,
-    /// True of a run of 0.2 in which a person moved cables from port to port: later versions
+    /// True for a run of 0.2 in which a person moved cables from port to port. Later versions
     /// neither carry out nor report such runs.
     #[serde(default, rename = "recabling", deserialize_with = "is_stated")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub moves_cables: bool,
-    /// Devices under test, in their variants. Empty: the first device, as it is found.
+    /// Devices under test, in their variants; if empty, the first device as found.
     pub subjects: Vec<Subject>,
-    /// Between which of the devices' ports; open: all of them, in their order.
+    /// Ports that take part; if none are named, all of them in the devices' order.
     #[serde(default, skip_serializing_if = "Between::is_open")]
     pub between: Between,
-    /// A pair that gets less than this share below what it gets alone is blocked.
+    /// Share below the goodput of one pair alone, at which a pair counts as blocked.
     pub margin: f64,
-    /// In what intervals receipts are summed up.
+    /// Interval over which receipts are summed.
     pub interval: Nanos,
-    /// The load phase of each trial.
+    /// Load phase of each trial.
     pub duration: Nanos,
-    /// Repeats of everything, in random order; the sampling unit.
+    /// Repetitions of everything, in random order; the sampling unit.
     pub blocks: Blocks,
-    /// The phases around.
+    /// Profile of the phases around the load.
     pub profile: Profile,
     /// Attempts at one trial before it is given up; at least 1.
     pub tries: Tries,
@@ -63,14 +63,14 @@ pub struct FabricSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Nodes {
-    /// 2, 4, 8… and all there are.
+    /// Powers of two from 2, and all ports.
     Doubling,
-    /// These, each even.
+    /// Listed numbers, all even.
     These(Vec<u32>),
 }
 
 impl Nodes {
-    /// Numbers among so many ports, ascending.
+    /// Numbers of nodes among the given number of ports, ascending.
     pub(super) fn of(&self, ports: usize) -> Vec<usize> {
         let all = ports - ports % 2;
         let mut counts: Vec<usize> = match self {
@@ -90,7 +90,7 @@ const fn kibibytes(count: u64) -> ByteCount {
 }
 
 impl FabricSpec {
-    /// A look: neighbours and every offset, five message sizes, ten blocks of a second.
+    /// First look: neighbours and every offset, five message sizes, ten blocks of a second.
     pub fn quick() -> Self {
         Self {
             arrangements: vec![Arrangement::Neighbours, Arrangement::Sweep],
@@ -135,7 +135,7 @@ impl FabricSpec {
 
     /// See [`crate::study::StudySpec::check`].
     pub(crate) fn check(&self, known: Known<'_>) -> Result<(), SpecProblem> {
-        // First: what else is wrong with a run of 0.2 that moved cables does not matter.
+        // Checked first: for a run of 0.2 that moved cables, no other problem matters.
         let ways = known.topology.map(|topology| self.ways(topology)).transpose()?;
         problem::some("arrangement", &self.arrangements)?;
         problem::lasts(self.duration)?;
@@ -208,7 +208,7 @@ impl FabricSpec {
                     "both ways over datagrams; one way over TCP, or as `switching` with frames";
                 return Err(out_of_range("the arrangement", arrangement, range));
             }
-            // Cables join two ports each, and nobody else.
+            // A cable joins two ports only.
             if device.is_none() && *arrangement != Arrangement::Neighbours {
                 let range = "neighbours where there is no device between the ports";
                 return Err(out_of_range("the arrangement", arrangement, range));
@@ -229,9 +229,9 @@ fn is_stated<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
     Ok(Option::<IgnoredAny>::deserialize(from)?.is_some())
 }
 
-/// Most pairs of an arrangement's rounds together: their names are held all at once.
+/// Maximum number of pairs in all rounds of an arrangement: their names are held at once.
 const MOST_PAIRS: usize = 1025 * 512;
-/// Most pairs at once: a flow's number has 16 bits.
+/// Maximum number of pairs at once: a flow's number has 16 bits.
 const MOST_AT_ONCE: usize = 256 * 128;
 
 impl Varied for FabricSpec {
@@ -247,7 +247,7 @@ impl Varied for FabricSpec {
         Some(&mut self.blocks)
     }
 
-    /// Its exchanges: which ports share an uplink is asked once.
+    /// Keeps the exchanges: groups of ports are inferred only once.
     fn keep_repeated(&mut self) -> bool {
         self.infer = false;
         true

@@ -1,7 +1,7 @@
-//! One deed on one way: what each trial of it says of its flows.
+//! Trials of one deed on one path: the losses of their flows.
 //!
-//! Owns when a number was due, and which of a flow's losses belong to the deed and which to its
-//! being undone. Never sees another trial, so that it never says what is the tester's own.
+//! Owns the due time of each frame number, and the assignment of a flow's losses to the deed or its
+//! undoing. Never sees another trial, so it never decides what is the tester's own loss.
 
 use crate::study::Noted;
 use measure::quantile::median;
@@ -16,20 +16,20 @@ use trial::counters::{RX_PACKETS, TX_PACKETS};
 use trial::record::{DatagramsRecord, PortCounters, Side};
 use trial::{Deed, Spread};
 
-/// The share by which a sender may fall short and still have kept its load.
+/// Shortfall of a sender within which it still kept its load.
 const SHORT: f64 = 0.001;
 
-/// The time after a deed, or after its end.
+/// Phase of a trial: after the deed, or after its undoing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
-    /// From the deed on.
+    /// Time from the deed on.
     Failure,
-    /// From the moment on at which it was undone.
+    /// Time from the undoing on.
     Restoration,
 }
 
 impl Phase {
-    /// The phase's name in figures.
+    /// Name of the phase in figures.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Failure => "failure",
@@ -38,16 +38,15 @@ impl Phase {
     }
 }
 
-/// Frames that one flow lost in a phase. Times are nanoseconds from the load's start, by the
+/// Frames that one flow lost in a phase. Times are nanoseconds from the start of the load, by the
 /// frames' numbers: the sender's clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Hit {
-    /// Frames of the longest run that never came.
+    /// Frames of the longest run of losses.
     pub(super) longest: u64,
-    /// The moment at which the first frame lost was due.
+    /// Due time of the first lost frame.
     pub(super) begins: f64,
-    /// The moment at which the frame after the longest run was due; none where nothing came any
-    /// more.
+    /// Due time of the frame after the longest run; `None` if nothing arrived any more.
     pub(super) ends: Option<f64>,
 }
 
@@ -55,80 +54,80 @@ pub(super) struct Hit {
 #[derive(Debug, Clone)]
 pub(super) struct Impact {
     direction: Option<Direction>,
-    /// The moments at which the deed began and its end did, as they were or would have been.
+    /// Times at which the deed and its undoing began, or would have begun.
     pub(super) at: [f64; 2],
     /// Time that the deed's command took.
     pub(super) took: Option<f64>,
-    /// Hits of each flow, by phase.
+    /// Losses of each flow, by phase.
     pub(super) hits: Vec<[Option<Hit>; 2]>,
-    /// Flows of which not one frame came.
+    /// Number of flows without a single received frame.
     pub(super) silent: u64,
-    /// Frames of all flows.
+    /// Reordered frames of all flows.
     pub(super) reordered: u64,
     pub(super) duplicated: u64,
     pub(super) lost: u64,
-    /// Frames on each path to choose from, by the device's own account.
+    /// Frames on each of several paths, by the device's own counters.
     pub(super) paths: Vec<(String, u64)>,
-    /// The longest gap between any arrivals, where the sender could not send for so long: its own
-    /// link was down, and numbers no longer tell the time.
+    /// Longest gap between any arrivals, if the sender could not send for that long. Its own link
+    /// was down, and frame numbers no longer give the time.
     pub(super) stalled: Option<f64>,
-    /// A flow's frames are so far apart that a loss of one can't be given to the deed or to its
-    /// end.
+    /// True if a flow's frames are so far apart that a loss cannot be assigned to the deed or its
+    /// undoing.
     pub(super) coarse: bool,
 }
 
 impl Impact {
-    /// The longest interruption of any flow, in nanoseconds.
+    /// Longest interruption of any flow, in nanoseconds.
     pub(super) fn longest(&self, phase: Phase, spacing: f64) -> f64 {
         let runs = self.hits_in(phase).map(|hit| hit.longest as f64 * spacing);
         let stalled = self.stalled.filter(|_| phase == Phase::Failure);
         runs.chain(stalled).fold(0.0, f64::max)
     }
 
-    /// The middle one of the flows that were interrupted for longer than so many frames.
+    /// Median interruption of the flows interrupted for more than `own` frames.
     pub(super) fn typical(&self, phase: Phase, own: u64, spacing: f64) -> Option<f64> {
         let hits = self.beyond(phase, own).map(|hit| hit.longest as f64 * spacing);
         median(&hits.collect::<Vec<f64>>())
     }
 
-    /// The share of flows that were.
+    /// Share of flows interrupted for more than `own` frames.
     pub(super) fn affected(&self, phase: Phase, own: u64) -> f64 {
         self.beyond(phase, own).count() as f64 / self.hits.len().max(1) as f64
     }
 
-    /// True if no such flow can have been missed: the middle one lost two frames in a row at least,
-    /// so that one was due of each that was interrupted for as long.
+    /// True if no such flow can have been missed: the median flow lost at least two frames in a
+    /// row, so that any flow interrupted for as long had one due.
     pub(super) fn sees_all(&self, phase: Phase, own: u64) -> bool {
         let runs = self.beyond(phase, own).map(|hit| hit.longest as f64);
         let middle = median(&runs.collect::<Vec<f64>>()).unwrap_or(0.0);
         !self.coarse && middle >= (own + 2) as f64
     }
 
-    /// From the phase's beginning to the first frame lost of any such flow.
+    /// Time from the start of the phase to the first lost frame of any such flow.
     pub(super) fn first_lost(&self, phase: Phase, own: u64) -> Option<f64> {
         let begins = self.beyond(phase, own).map(|hit| hit.begins);
         begins.min_by(f64::total_cmp).map(|at| at - self.at[phase as usize])
     }
 
-    /// From the phase's beginning until the last of such flows was back.
+    /// Time from the start of the phase until the last of such flows recovered.
     pub(super) fn all_back(&self, phase: Phase, own: u64) -> Option<f64> {
         let ends: Option<Vec<f64>> = self.beyond(phase, own).map(|hit| hit.ends).collect();
         let last = ends?.into_iter().max_by(f64::total_cmp)?;
         Some(last - self.at[phase as usize])
     }
 
-    /// Flows that were interrupted in a phase and never came back.
+    /// Number of flows that were interrupted in a phase and never recovered.
     pub(super) fn flows_gone(&self, phase: Phase, own: u64) -> u64 {
         self.beyond(phase, own).filter(|hit| hit.ends.is_none()).count() as u64
     }
 
-    /// True if such flows came back only as the deed was undone.
+    /// True if such flows recovered only when the deed was undone.
     pub(super) fn waited_for_the_end(&self, own: u64) -> bool {
         let undone = self.at[Phase::Restoration as usize];
         self.beyond(Phase::Failure, own).any(|hit| hit.ends.is_some_and(|ends| ends >= undone))
     }
 
-    /// The longest run of any flow in a phase.
+    /// Longest run of losses of any flow in a phase.
     pub(super) fn run(&self, phase: Phase) -> u64 {
         self.hits_in(phase).map(|hit| hit.longest).max().unwrap_or(0)
     }
@@ -142,21 +141,21 @@ impl Impact {
     }
 }
 
-/// All trials of a deed on a way.
+/// Trials of a deed on a path.
 #[derive(Debug, Default)]
 pub(super) struct CellData {
     impacts: Vec<Impact>,
-    /// The trials, and doubts about them.
+    /// Numbers of the trials, and their caveats.
     pub(super) noted: Noted,
 }
 
 impl CellData {
-    /// Impacts on one direction, in the blocks' order.
+    /// Impacts on one direction, in the order of the blocks.
     pub(super) fn in_direction(&self, direction: Option<Direction>) -> Vec<&Impact> {
         self.impacts.iter().filter(|impact| impact.direction == direction).collect()
     }
 
-    /// Keeps what matters of a block's trial.
+    /// Keeps the result of one block's trial.
     pub(super) fn take(&mut self, tried: &Tried, spec: &FailoverSpec, by: Spread) {
         self.noted.hear(tried);
         let flows: Vec<&DatagramsRecord> = tried.measured().collect();
@@ -195,7 +194,7 @@ fn impact(
     let short = seen.offered.saturating_sub(seen.sent) as f64 > SHORT * seen.offered as f64;
     let count = seen.conversations.len() as u32;
     let spacing = 1e9 / spec.load_rate(by).0;
-    // Of a sender whose own link was down the longest gap is the outage.
+    // For a sender whose own link was down, the longest gap is the outage.
     let held_up = if short { 0.0 } else { seen.departures.max().0 as f64 };
     let (late, half) = (spacing * f64::from(count) + held_up, (undone - begun) / 2.0);
     let (late, coarse) = (late.min(half), late > half);
@@ -218,8 +217,8 @@ fn impact(
     }
 }
 
-/// Frames that crossed each path, either way: ports of the device that lead to no host of the
-/// testbed and of which it tells what it counted.
+/// Frames that crossed each path in either direction: the counters of the device's ports that lead
+/// to no host of the testbed.
 fn paths(ports: &[PortCounters]) -> Vec<(String, u64)> {
     let own = ports.iter().filter(|port| port.side == Side::Reported && port.cable.is_none());
     let crossed = |port: &PortCounters| {
@@ -229,23 +228,24 @@ fn paths(ports: &[PortCounters]) -> Vec<(String, u64)> {
     own.filter_map(crossed).collect()
 }
 
-/// Times of a trial's frames and events, in nanoseconds; moments are from the load's start.
+/// Times of a trial's frames and events, in nanoseconds; moments are from the start of the load.
 struct Timing {
     /// Frames of all flows.
     sent: u64,
-    /// The time between two frames of any flows.
+    /// Time between two frames of any flows.
     spacing: f64,
-    /// The longest time by which the sender may have been late.
+    /// Maximum lateness of the sender.
     late: f64,
     begun: f64,
     undone: f64,
 }
 
-/// Longest losses of a flow, by phase; `place` is its number among so many flows. A run belongs to
-/// the deed where it was not over by then and began before the deed was undone; what began later
-/// belongs to that. So does what was under way then and had begun no earlier than by what the
-/// sender may have been late: its first frame perhaps left afterwards. Of a flow of which nothing
-/// ever came nobody can say when it was interrupted.
+/// Longest losses of a flow, by phase; `place` is its number among all flows.
+///
+/// A run belongs to the deed if it began before the undoing and ended after the deed; a later run
+/// belongs to the undoing. So does a run in progress that began before the undoing by at most the
+/// sender's lateness, as its first frame may have left later. A flow without any received frame has
+/// an unknown start of interruption.
 fn hits_of_flow(
     conversation: &Conversation,
     place: (u32, u32),
@@ -305,15 +305,15 @@ mod tests {
             Some(Hit { longest, begins, ends })
         };
         for (gaps, last, expected) in [
-            // Before the deed: nobody's.
+            // Before the deed: not assigned.
             (&[(20, 30)][..], 499, [None, None]),
             (&[(101, 50)], 499, [hit(50, 101.0, Some(151.0)), None]),
             // Two, the longer of which is the interruption.
             (&[(101, 5), (110, 50)], 499, [hit(50, 101.0, Some(160.0)), None]),
-            // Under way as the deed came, and over as it was undone.
+            // In progress at the deed, and over before the undoing.
             (&[(99, 202)], 499, [hit(202, 99.0, Some(301.0)), None]),
             (&[(310, 4)], 499, [None, hit(4, 310.0, Some(314.0))]),
-            // A sender that was late had not sent them as it was undone; or they were lost before.
+            // A late sender had not sent them at the undoing; or they were lost before.
             (&[(297, 50)], 499, [None, hit(50, 297.0, Some(347.0))]),
             (&[(297, 2)], 499, [hit(2, 297.0, Some(299.0)), None]),
             // Never back.

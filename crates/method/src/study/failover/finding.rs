@@ -1,71 +1,73 @@
-//! What the failover study found: what each deed, and nothing, did to the flows of each direction.
+//! Findings of the failover study: the effect of each deed, and of none, on the flows of each
+//! direction.
 //!
-//! Owns the structure of its values and their order. Never makes a value: `rows` and `sharing` do.
+//! Owns the structure of its values and their order. Never computes a value: `rows` and `sharing`
+//! do.
 
 use page::Figure;
 
 use super::sharing::Sharing;
 use crate::study::view::{FirstOfEach, Place, values};
 
-/// All cases, and the trials that are shown flow by flow.
+/// Cases, and the trials that are shown flow by flow.
 #[derive(Debug)]
 pub struct FailoverFinding {
-    /// Way by way: nothing for each way to tell flows apart, then each deed.
+    /// Cases of each path: one without a deed for each kind of flows, then one for each deed.
     pub(super) cases: Vec<FailoverCase>,
-    /// The first valid trial of each label and device.
+    /// First valid trial of each label and device.
     pub(super) firsts: FirstOfEach,
 }
 
-/// Flows of one direction, and what is done meanwhile.
+/// Flows of one direction, and the deed during their trial.
 #[derive(Debug)]
 pub(super) struct FailoverCase {
     pub(super) place: Place,
-    /// The deed's name, or that of doing nothing.
+    /// Name of the deed, or of doing nothing.
     pub(super) deed: String,
     pub(super) flows: u64,
     /// `source ports`
     pub(super) told_apart: String,
-    /// Flows interrupted by the deed; none where nothing is done.
+    /// Interruption by the deed; `None` without one.
     pub(super) failure: Option<Interruption>,
-    /// Flows interrupted by its being undone; none where that is not done.
+    /// Interruption by the undoing; `None` if the deed is not undone.
     pub(super) restoration: Option<Interruption>,
-    /// Frames of a whole trial, as the next two.
+    /// Lost frames of a whole trial; the next two are also over a whole trial.
     pub(super) lost: Figure,
     pub(super) reordered: Figure,
     pub(super) duplicated: Figure,
-    /// Flows of which not one frame came.
+    /// Number of flows without a single received frame.
     pub(super) silent: Figure,
-    /// Shares of several paths, where nothing is done and the device counts on them.
+    /// Shares of several paths, if no deed is done and the device counts on them.
     pub(super) sharing: Option<Sharing>,
 }
 
-/// Flows interrupted from one moment on. Values are over the trials, times from that moment; those
-/// after `longest` are none where no interruption is shown.
+/// Interruption from one moment on. Values are over the trials, and times from that moment. Those
+/// after `longest` are `None` if no interruption is shown.
 #[derive(Debug)]
 pub(super) struct Interruption {
-    /// The longest outage of any flow.
+    /// Longest outage of any flow.
     pub(super) longest: Figure,
-    /// The median outage of those that were interrupted.
+    /// Median outage of the interrupted flows.
     pub(super) median: Option<Figure>,
     pub(super) first_lost: Option<Figure>,
     pub(super) all_back: Option<Figure>,
-    /// The share of flows that were interrupted.
+    /// Share of flows that were interrupted.
     pub(super) affected: Option<Figure>,
     pub(super) gone: Option<Figure>,
-    /// Others may have been interrupted while no frame of theirs was due.
+    /// True if other flows may have been interrupted between two frames.
     pub(super) is_least: bool,
-    /// Trials in which a flow was interrupted for longer than any is while nothing is done.
+    /// Number of trials in which a flow was interrupted for longer than in any without a deed.
     pub(super) trials: u64,
-    /// The reason why its end is not known; none where all flows came back by themselves.
+    /// Reason why its end is unknown; `None` if all flows recovered by themselves.
     pub(super) unseen_end: Option<UnseenEnd>,
 }
 
-/// Reasons why nobody saw the end of an interruption.
+/// Reason why the end of an interruption was not observed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum UnseenEnd {
-    /// Flows came back only as the deed was undone.
+    /// Flows recovered only when the deed was undone.
     Undone,
-    /// Flows did not come back within the trial.
+    /// Flows did not recover within the trial.
     TrialOver,
 }
 
@@ -76,7 +78,7 @@ values! {
 }
 
 impl Interruption {
-    /// The values, to be read.
+    /// Values, read-only.
     pub(super) fn figures(&self) -> Vec<&Figure> {
         let Self { longest, median, first_lost, all_back, affected, gone, .. } = self;
         let shown = [median, first_lost, all_back, affected, gone];

@@ -1,7 +1,7 @@
-//! The failover study on a page: for how long flows were interrupted by what was done, and by its
-//! being undone; what became of the frames; and what became of each flow.
+//! The failover study on a page: the interruption of flows by each deed and its undoing, the lost
+//! and reordered frames, and the details of each flow.
 //!
-//! Owns its sentences and tables. Computes nothing but numbers of flows from their shares.
+//! Owns its sentences and tables. Computes only numbers of flows from their shares.
 
 mod flows;
 
@@ -28,7 +28,7 @@ impl Finding for FailoverFinding {
     }
 }
 
-/// A deed or its undoing, the flows, and their interruption by it.
+/// Deed or undoing, the flows, and their interruption.
 type Outage<'a> = (String, &'a FailoverCase, &'a Interruption);
 
 fn outages(found: &FailoverFinding) -> Option<Table> {
@@ -59,7 +59,7 @@ fn outages(found: &FailoverFinding) -> Option<Table> {
         .unless_empty()
 }
 
-/// Paths' shares of the flows when nothing is done, by what tells flows apart.
+/// Paths' shares of the flows without a deed, by the fields that distinguish flows.
 fn sharing(found: &FailoverFinding) -> Option<Table> {
     let shared = found.cases.iter().filter_map(|case| Some((case, case.sharing.as_ref()?)));
     let number = |figure: &Figure, decimals| {
@@ -87,7 +87,7 @@ fn sharing(found: &FailoverFinding) -> Option<Table> {
         .unless_empty()
 }
 
-/// Frames that were lost or out of order, first those when nothing is done.
+/// Lost and reordered frames, first those without a deed.
 fn frames(found: &FailoverFinding) -> Table {
     let note = "Frames of a whole trial, summed over its flows; reordered: behind a later \
                 one of the same flow. A silent flow is one of which not one \
@@ -105,8 +105,8 @@ fn frames(found: &FailoverFinding) -> Table {
         .with_note(note)
 }
 
-/// One for each deed, with what undoing it did; more where flows are silent when nothing is done,
-/// and where several paths share them.
+/// Answers: one for each deed, with its undoing. Further ones cover flows that are silent without a
+/// deed, and several paths that share flows.
 fn answers(found: &FailoverFinding) -> Vec<Answer> {
     let devices: BTreeSet<&Who> = found.cases.iter().map(|case| &case.place.who).collect();
     let has_several = devices.len() > 1;
@@ -158,7 +158,7 @@ fn shares(sharing: &Sharing) -> String {
     sharing.paths.iter().filter_map(share).collect::<Vec<_>>().join(", ")
 }
 
-/// Flows that are silent though nothing is done.
+/// Answer about flows that are silent without a deed.
 fn silence(case: &FailoverCase) -> Option<Answer> {
     let silent = &case.silent;
     let text = format!(
@@ -206,13 +206,14 @@ fn failure(case: &FailoverCase, one: &Interruption, has_several: bool) -> Answer
     answer.asked("Longest interruption").of_case(subject)
 }
 
-/// Figures that a sentence states besides the longest outage, where that has a value.
+/// Figures that a sentence states besides the longest outage, if that has a value.
 fn details<'a>(one: &'a Interruption, figures: &[&'a Option<Figure>]) -> Vec<&'a Figure> {
     let is_stated = one.longest.value.is_some();
     figures.iter().copied().flatten().filter(|_| is_stated).collect()
 }
 
-/// `8 of 16 flows`, `at least 8 of 16 flows`; of several trials the middle one's.
+/// Number of interrupted flows: `8 of 16 flows`, `at least 8 of 16 flows`; over several trials, the
+/// median.
 fn flows_interrupted(case: &FailoverCase, one: &Interruption) -> Option<String> {
     let share = one.affected.as_ref()?.value?;
     let least = if one.is_least { "at least " } else { "" };
@@ -234,8 +235,8 @@ fn interrupted(case: &FailoverCase, one: &Interruption) -> String {
     format!("Interrupts {flows}{half}{first}.")
 }
 
-/// `interrupts no flow, or none for longer than 1.00 ms`; where some trials had more than others,
-/// how many.
+/// Bound of an interruption: `interrupts no flow, or none for longer than 1.00 ms`. States the
+/// number of trials if only some exceeded those without a deed.
 fn bound(one: &Interruption, most: f64) -> String {
     let most = words::time(most);
     match one.trials {

@@ -1,7 +1,7 @@
-//! What is asked of a failover study.
+//! Request for a failover study.
 //!
-//! Owns its options. What they leave open is the profile's, or the testbed's: which deeds there
-//! are.
+//! Owns its options. Anything left open follows from the profile, or from the deeds that the
+//! testbed offers.
 
 use measure::{FrameRate, FrameSize};
 use serde::Deserialize;
@@ -14,20 +14,20 @@ use crate::request::{StudyRequest, strict, subjects};
 use crate::study::{Between, Blocks, Outline, Profile, SpecProblem, StudySpec};
 
 measure::ranged! {
-    /// Flows that are told apart.
+    /// Number of distinct flows.
     Flows(u16 as i64, 1..=4096, "flows", "some dozens show which share of them takes a path, some hundreds how evenly");
 }
 
 ranged_values! { Flows }
 
-/// What tells flows apart.
+/// Header fields that distinguish flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlowsBy {
-    /// Their source ports.
+    /// Source ports.
     SourcePorts,
-    /// Their destination ports.
+    /// Destination ports.
     DestinationPorts,
-    /// Both their addresses.
+    /// Source and destination addresses.
     Addresses,
 }
 
@@ -41,49 +41,49 @@ choice! { FlowsBy:
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Failover {
-    /// What is done to the device, by the names that the testbed gives it; nothing: only how paths
-    /// share flows [default: each in turn]
+    /// Deeds to run on the device, by their names in the testbed; none: only how paths share flows
+    /// [default: each in turn]
     #[arg(long = "deed", value_name = "LIST", value_delimiter = ',')]
     #[serde(rename = "deed")]
     pub deeds: Vec<Given<String>>,
-    /// Steady flows, each told apart by its headers, 1…4096 [default: 16]
+    /// Steady flows with distinct headers, 1…4096 [default: 16]
     #[arg(long, value_name = "N")]
     pub flows: Option<Given<Flows>>,
-    /// What tells them apart: source-ports, destination-ports, addresses; with several, how paths
-    /// share them is seen with each [default: source-ports]
+    /// Header fields that distinguish flows: source-ports, destination-ports, addresses; with
+    /// several, path sharing is measured for each [default: source-ports]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub flows_by: Vec<Given<FlowsBy>>,
-    /// Frames a second of each flow: an outage is known to one gap [default: 1kpps]
+    /// Frames a second of each flow; an outage is resolved to one gap [default: 1kpps]
     #[arg(long, value_name = "R")]
     pub rate: Option<Given<FrameRate>>,
     /// Frame size, in octets with FCS [default: 64]
     #[arg(long, value_name = "N")]
     pub size: Option<Given<FrameSize>>,
-    /// As many flows the other way at once
+    /// Send as many flows in the other direction at once
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub bidir: Option<Given<bool>>,
-    /// From the load's start to the deed [default: 500ms; strict 2s]
+    /// Time from the start of the load to the deed [default: 500ms; strict 2s]
     #[arg(long, value_name = "S")]
     pub before: Option<Given<Duration>>,
-    /// From the deed until it is undone [default: 2s; strict 10s]
+    /// Time from the deed until it is undone [default: 2s; strict 10s]
     #[arg(long, value_name = "S")]
     pub away: Option<Given<Duration>>,
-    /// From then to the load's end [default: 2s; strict 10s]
+    /// Time from undoing the deed to the end of the load [default: 2s; strict 10s]
     #[arg(long, value_name = "S")]
     pub after: Option<Given<Duration>>,
-    /// The first end [default: the first host]
+    /// Port at the first end [default: the first host]
     #[arg(long, value_name = "HOST/PORT")]
     pub from: Option<Given<PortRef>>,
-    /// The second end [default: the next host]
+    /// Port at the second end [default: the next host]
     #[arg(long, value_name = "HOST/PORT")]
     pub to: Option<Given<PortRef>>,
-    /// Repeats of everything, in random order [default: 10]
+    /// Repetitions of everything, in random order [default: 10]
     #[arg(long, value_name = "N")]
     pub blocks: Option<Given<Blocks>>,
-    /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
+    /// Devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     pub devices: Vec<Given<String>>,
-    /// Their variants; as-found is a device that nothing was done to [default: as each is found]
+    /// Variants of the devices; as-found is an unchanged device [default: as each is found]
     #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
     pub variants: Vec<Given<String>>,
     /// Length of the phases around each trial [default: quick]

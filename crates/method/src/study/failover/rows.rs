@@ -1,8 +1,7 @@
-//! From trials to the failover study's values: how long flows were interrupted, how many, what
-//! was lost, and whether all came back.
+//! Values of the failover study from its trials: durations of interruptions, number of flows,
+//! losses, and recovery.
 //!
-//! Owns what is taken for the deed's doing: more than any trial shows in which nothing is done.
-//! Pure.
+//! Owns the criterion for the deed's effect: more than any trial without a deed shows. Pure.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +17,7 @@ use crate::verdict::{Evidence, Setting, Standing};
 use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::Spread;
 
-/// Every case of the study, way by way: each direction of each treatment.
+/// Cases of the study, path by path: each direction of each treatment.
 pub(super) fn cases(
     spec: &FailoverSpec,
     treatments: &BTreeMap<Way, Vec<Treatment>>,
@@ -29,7 +28,7 @@ pub(super) fn cases(
     let mut cases = Vec::new();
     for (way, all) in treatments {
         for treatment in all {
-            // Deeds are done with the first way to tell flows apart; nothing is its own control.
+            // Deeds run with the first kind of flows; a trial without a deed is its own control.
             let control = if treatment.deed.is_some() { &all[0] } else { treatment };
             cases.extend(directions.iter().map(|&direction| {
                 let own = treatment.trials.in_direction(direction);
@@ -42,7 +41,7 @@ pub(super) fn cases(
     cases
 }
 
-/// Effect of a treatment on the flows of one direction, beside that of doing nothing.
+/// Effect of a treatment on the flows of one direction, with the control.
 struct Effect<'a> {
     spec: &'a FailoverSpec,
     ways: &'a Ways,
@@ -81,7 +80,7 @@ impl Effect<'_> {
         }
     }
 
-    /// Paths' shares of both directions' flows, told with the first of them.
+    /// Paths' shares of both directions' flows, stated with the first direction.
     fn sharing(&self, mut row: Row) -> Option<Sharing> {
         if self.treatment.deed.is_some() || self.direction == Some(Direction::Reverse) {
             return None;
@@ -92,7 +91,7 @@ impl Effect<'_> {
 
     fn row(&self) -> Row {
         let mut row = Row::of(self.ways, self.way, self.spec.profile);
-        // A deed has its control beside it, and no cable.
+        // A deed has its own control, and needs no cable.
         row.caveats.remove(&Caveat::NoBypass);
         set_direction(&mut row, self.direction);
         let spread = self.treatment.spread;
@@ -109,17 +108,17 @@ impl Effect<'_> {
         row
     }
 
-    /// Between two frames of one flow, nanoseconds.
+    /// Time between two frames of one flow, in nanoseconds.
     fn spacing(&self) -> f64 {
         1e9 / self.spec.rate.0
     }
 
-    /// The longest run of lost frames that a flow has when nothing is done.
+    /// Longest run of lost frames of a flow without a deed.
     fn own_run(&self, phase: Phase) -> u64 {
         self.control.iter().map(|one| one.run(phase)).max().unwrap_or(0)
     }
 
-    /// Verdict from a sight: something is seen that no trial without the deed shows.
+    /// Verdict on an effect that no trial without the deed shows.
     fn sight(&self) -> page::Verdict {
         let setting = Setting { standing: Standing::Beside, ..self.ways.setting(self.way) };
         let beyond = |phase| {
@@ -138,7 +137,7 @@ impl Effect<'_> {
         row.set(Key::Phase, phase.as_str());
         let is_gone = self.own.iter().any(|one| one.flows_gone(phase, own_run) > 0);
         row.caveats.extend(is_gone.then_some(Caveat::NotRecovered));
-        // What nobody undoes ends by itself.
+        // A deed that is never undone ends by itself.
         let deed = self.treatment.deed.as_ref().filter(|_| phase == Phase::Failure);
         let waited = deed.is_some_and(|deed| deed.undo)
             && self.own.iter().any(|one| one.waited_for_the_end(own_run));
@@ -171,7 +170,7 @@ impl Effect<'_> {
         }
     }
 
-    /// The longest outage, and whether there was one beyond what is seen without a deed.
+    /// Longest outage; also true if one was found beyond those without a deed.
     fn longest(&self, row: &Row, phase: Phase, unseen_end: Option<UnseenEnd>) -> (Figure, bool) {
         let spacing = self.spacing();
         let longest = |all: &[&Impact]| -> Vec<f64> {
@@ -185,7 +184,7 @@ impl Effect<'_> {
         let mut figure = outage.figure(row.clone(), Metric::Outage, setting, resolution);
         figure.set(Key::Statistic, "longest");
         if unseen_end.is_some() {
-            // Nobody saw what its end would have been.
+            // The end was not observed, so only a lower bound is known.
             let least = own.iter().copied().min_by(f64::total_cmp).filter(|_| is_shown);
             (figure.value, figure.high) = (None, None);
             figure.low = least.map(|least| least - spacing);
@@ -197,7 +196,7 @@ impl Effect<'_> {
         self.own.iter().filter_map(|one| value(one)).collect()
     }
 
-    /// A time over the trials, no finer than a frame on either side.
+    /// Time over the trials, with a resolution of one frame on either side.
     fn time(&self, row: &Row, metric: Metric, value: impl Fn(&Impact) -> Option<f64>) -> Figure {
         let spacing = self.spacing();
         let mut figure = row.over_blocks(metric, Unit::Nanoseconds, &self.values(value));
@@ -206,7 +205,7 @@ impl Effect<'_> {
         figure
     }
 
-    /// The share of flows that were interrupted, and whether it is only the least that it can be.
+    /// Share of interrupted flows; also true if it is only a lower bound.
     fn affected(&self, row: &Row, phase: Phase) -> (Figure, bool) {
         let own_run = self.own_run(phase);
         let shares = self.values(|one| Some(one.affected(phase, own_run)));
@@ -214,7 +213,7 @@ impl Effect<'_> {
         let sees_all = self.own.iter().all(|one| one.sees_all(phase, own_run));
         let is_least = !sees_all && figure.value.is_some_and(|share| share < 1.0);
         if is_least {
-            // Of others no frame was due meanwhile.
+            // Other flows had no frame due in the meantime.
             figure.high = None;
             figure.set(Key::Bound, page::AT_LEAST);
         }
@@ -222,7 +221,7 @@ impl Effect<'_> {
     }
 }
 
-/// Name of what tells flows apart, in figures and labels.
+/// Name of the fields that distinguish flows, in figures and labels.
 pub(super) fn told_apart(spread: Spread) -> &'static str {
     match [spread.source_ports, spread.destination_ports, spread.addresses].map(|n| n > 1) {
         [_, false, false] => "source-ports",

@@ -1,8 +1,8 @@
-//! The failover study's trials: in each block one for each way to tell flows apart, in which
-//! nothing is done, and one for each deed.
+//! Trials of the failover study: in each block one without a deed for each kind of flows, and one
+//! for each deed.
 //!
 //! Owns their order, their flows and their events, and keeps the few trials that the page shows.
-//! Never reads what a record says of its flows.
+//! Never reads the flows of a record.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use trial::{
     Spread, Testbed, Topology,
 };
 
-/// Trials that are shown flow by flow, at most.
+/// Maximum number of trials that are shown flow by flow.
 const MOST_SHOWN: usize = 16;
 
 impl FailoverSpec {
@@ -44,8 +44,8 @@ impl FailoverSpec {
                 way,
                 block,
                 duration: self.load(),
-                // A device to which something is done may take the tester's links down, and what
-                // its own queues lose is told apart by the trials in which nothing is done.
+                // A deed may take the tester's links down. Losses in the tester's own queues show
+                // in the trials without a deed.
                 gate: Gate::Flood,
                 flows: self.trial_flows(treatment.spread, &session.ways, way),
                 events: treatment.deed.as_ref().map_or_else(Vec::new, |deed| self.events(deed)),
@@ -57,7 +57,7 @@ impl FailoverSpec {
         Ok(FailoverFinding { cases: rows::cases(self, &treatments, &ways), firsts })
     }
 
-    /// All ways to tell flows apart while nothing is done, then all deeds with the first of them.
+    /// Treatments: all kinds of flows without a deed, then all deeds with the first kind.
     fn treatments(&self, topology: &Topology, ways: &Ways, way: Way) -> Vec<Treatment> {
         let controls = self.spreads.iter().map(|spread| Treatment::new(*spread, None));
         let deeds = self.deeds(topology, ways, way).into_iter();
@@ -73,7 +73,7 @@ impl FailoverSpec {
         }
     }
 
-    /// Frames of all flows in turn, so that each has its own conversation's.
+    /// Flows whose frames take turns, so that each has a conversation of its own.
     fn trial_flows(&self, spread: Spread, ways: &Ways, way: Way) -> Vec<Flow> {
         let schedule = Schedule::Paced(self.load_rate(spread));
         let limit = burst::limit(schedule);
@@ -87,7 +87,7 @@ impl FailoverSpec {
         Flow::each_measured(std::iter::once(pair).chain(&back), &kind)
     }
 
-    /// One that can't be undone has all the time to come back by itself.
+    /// Events of a deed. One that cannot be undone has the whole trial to end by itself.
     fn events(&self, deed: &KnownDeed) -> Vec<Event> {
         let name = deed.name.clone();
         let undone = self.before + self.away;

@@ -1,42 +1,42 @@
-//! How a device shares flows out over paths of which each flow takes one: members of a bundle, next
-//! hops of one route.
+//! Distribution of flows over paths of which each flow takes one: members of a bundle, or next hops
+//! of one route.
 //!
-//! Owns what even means. Never says which flow took which path.
+//! Owns the definition of even. Never says which flow took which path.
 
 use super::cell::Impact;
 use crate::study::rows::Row;
 use crate::study::view::values;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 
-/// A path that carries less than this of its even share carries none of the flows: what routers
-/// say to each other crosses it too.
+/// Share of an even share below which a path carries none of the flows: routers' own traffic
+/// crosses it too.
 const NOTHING: f64 = 0.1;
 
 /// Probability above which a path may get no flow by chance.
 const CHANCE: f64 = 0.01;
 
-/// Shares of several paths in the flows.
+/// Shares of the flows on several paths.
 #[derive(Debug)]
 pub(super) struct Sharing {
     pub(super) paths: Vec<PathShare>,
     pub(super) jain: Figure,
-    /// Jain's index where each flow takes any of the paths by chance.
+    /// Jain's index if each flow takes any of the paths at random.
     pub(super) at_random: f64,
     pub(super) max_mean: Figure,
-    /// Paths that carry nothing.
+    /// Paths without traffic.
     pub(super) idle: Figure,
 }
 
-/// One path's share of all frames that crossed any.
+/// Share of one path in all frames that crossed any.
 #[derive(Debug)]
 pub(super) struct PathShare {
-    /// The device's port.
+    /// Port of the device.
     pub(super) port: String,
     pub(super) share: Figure,
 }
 
 impl Sharing {
-    /// Reads each path's share off the trials, and how even they are; none of fewer than two
+    /// Computes each path's share from the trials, and their evenness; `None` for fewer than two
     /// paths.
     pub(super) fn new(row: &Row, trials: &[&Impact], flows: u64) -> Option<Self> {
         let first = trials.first().filter(|first| first.paths.len() > 1)?;
@@ -53,7 +53,7 @@ impl Sharing {
         let path = |(at, name): (usize, &&String)| {
             let mut share = over(Metric::PathShare, &|shares| shares[at]);
             share.set(Key::Member, name.as_str());
-            // The device is named beside it.
+            // The device is named with it.
             let port = name.split_once('/').map_or(name.as_str(), |(_, port)| port);
             PathShare { port: port.to_owned(), share }
         };
@@ -75,7 +75,7 @@ values! {
     PathShare: share;
 }
 
-/// Shares of the paths in all frames that crossed any; none where one of them was not counted or no
+/// Shares of the paths in all frames that crossed any; `None` if one of them was not counted or no
 /// frame crossed any.
 fn shares(one: &Impact, names: &[&String]) -> Option<Vec<f64>> {
     let count = |name: &&String| {
@@ -86,25 +86,25 @@ fn shares(one: &Impact, names: &[&String]) -> Option<Vec<f64>> {
     (all > 0.0).then(|| frames.iter().map(|frames| frames / all).collect())
 }
 
-/// Jain's index of shares that sum to one: 1 where all are alike, 1/n where one has all.
+/// Jain's index of shares that sum to one: 1 if all are equal, 1/n if one has all.
 fn jain(shares: &[f64]) -> f64 {
     let squares: f64 = shares.iter().map(|share| share * share).sum();
     1.0 / (shares.len() as f64 * squares)
 }
 
-/// Share of the fullest path in multiples of an even share.
+/// Share of the busiest path in multiples of an even share.
 fn max_mean(shares: &[f64]) -> f64 {
     shares.iter().copied().fold(0.0, f64::max) * shares.len() as f64
 }
 
-/// Jain's index where each of so many flows takes any of the paths by chance: the mean of the
-/// squares' sum is (1 + (paths - 1) / flows) / paths.
+/// Jain's index if each flow takes any of the paths at random: the mean of the squares' sum is (1 +
+/// (paths - 1) / flows) / paths.
 fn at_random(paths: usize, flows: u64) -> f64 {
     1.0 / (1.0 + (paths as f64 - 1.0) / flows.max(1) as f64)
 }
 
-/// Paths that carried nothing in any trial. Flows have other ports in each trial: that all of them
-/// miss one of the paths by chance has at most the probability paths * (1 - 1 / paths)^flows.
+/// Paths without traffic in any trial. Flows have other ports in each trial. The probability that
+/// all of them miss a path by chance is at most paths * (1 - 1 / paths)^flows.
 fn idle(row: &Row, shares: &[Vec<f64>], flows: u64) -> Figure {
     let paths = shares.first().map_or(0, Vec::len);
     let even = 1.0 / paths.max(1) as f64;

@@ -1,7 +1,7 @@
-//! The failover study as a request: which deeds, what tells the flows apart, and how long each part
-//! of a trial is; its checks and its estimate.
+//! Request for the failover study: the deeds, the fields that distinguish flows, and the durations
+//! within a trial; its checks and its estimate.
 //!
-//! Owns which deeds a device knows. Never runs a trial.
+//! Owns the choice of a device's deeds. Never runs a trial.
 
 use measure::sequence::MOST_CONVERSATIONS;
 use measure::{FrameRate, FrameSize, Nanos, Rate};
@@ -15,49 +15,49 @@ use crate::study::{
 use trial::topology::KnownDeed;
 use trial::{Headers, Spread, Subject, Topology};
 
-/// Flows that are told apart, at most: each has its own books.
+/// Maximum number of distinct flows, as each is accounted for separately.
 const MOST_FLOWS: u64 = MOST_CONVERSATIONS as u64;
 
-/// Request of a failover study.
+/// Request for a failover study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FailoverSpec {
-    /// Devices under test, in their variants. Empty: the first device, as it is found.
+    /// Devices under test, in their variants; if empty, the first device as found.
     pub subjects: Vec<Subject>,
-    /// Between which two ports; open: the first hosts'.
+    /// Pair of ports; if not named, those of the first hosts.
     #[serde(default, skip_serializing_if = "Between::is_open")]
     pub between: Between,
-    /// Deeds, by the names that the testbed gives them. Empty: each that it knows;
-    /// [`Self::NOTHING`] alone: none.
+    /// Deeds by their names in the testbed. If empty, all that it knows; with [`Self::NOTHING`]
+    /// alone, none.
     pub deeds: Vec<String>,
-    /// The frames' size.
+    /// Size of the frames.
     pub frame_size: FrameSize,
-    /// Headers that tell the flows apart: as many as there are conversations. With several, how
-    /// the device shares flows out is seen with each; deeds are done with the first.
+    /// Headers that distinguish the flows, one entry for each kind of flows. With several, path
+    /// sharing is measured for each; deeds run with the first.
     pub spreads: Vec<Spread>,
     /// Frames a second of each flow.
     pub rate: FrameRate,
-    /// True if as many go the other way at once.
+    /// True if as many flows run in the other direction at once.
     pub bidirectional: bool,
-    /// From the load's start to the deed.
+    /// Time from the start of the load to the deed.
     pub before: Nanos,
-    /// From the deed until it is undone.
+    /// Time from the deed until it is undone.
     pub away: Nanos,
-    /// From then to the load's end.
+    /// Time from undoing the deed to the end of the load.
     pub after: Nanos,
-    /// Repeats of everything, in random order; the sampling unit.
+    /// Repetitions of everything, in random order; the sampling unit.
     pub blocks: Blocks,
-    /// The phases around.
+    /// Profile of the phases around the load.
     pub profile: Profile,
-    /// Tries of one trial before it is given up; at least 1.
+    /// Attempts at one trial before it is given up; at least 1.
     pub tries: Tries,
 }
 
 impl FailoverSpec {
-    /// The name of doing nothing.
+    /// Name of doing nothing.
     pub const NOTHING: &str = "nothing";
 
-    /// A look: sixteen flows of a thousand frames a second, one way; the deed after half a second,
-    /// undone two seconds later, and two more; ten blocks.
+    /// First look: sixteen flows of a thousand frames a second, in one direction. The deed comes
+    /// after half a second and is undone two seconds later, with two more afterwards; ten blocks.
     pub fn quick() -> Self {
         Self {
             subjects: Vec::new(),
@@ -76,7 +76,7 @@ impl FailoverSpec {
         }
     }
 
-    /// Ten seconds of each: also for a path that comes back slowly.
+    /// Ten seconds for each part, also for a path that recovers slowly.
     pub fn strict() -> Self {
         Self {
             before: Nanos::from_secs(2),
@@ -171,7 +171,7 @@ impl FailoverSpec {
         self.before + self.away + self.after
     }
 
-    /// Deeds that a way's device knows, in the order asked for.
+    /// Deeds of a path's device, in the requested order.
     pub(super) fn deeds(&self, topology: &Topology, ways: &Ways, way: Way) -> Vec<KnownDeed> {
         let Some(subject) = ways.subject(way) else { return Vec::new() };
         let known = known_deeds(topology, &subject.device);
@@ -182,7 +182,7 @@ impl FailoverSpec {
         self.deeds.iter().filter_map(named).collect()
     }
 
-    /// The rate of the slowest link that takes part, where it is known.
+    /// Rate of the slowest link that takes part; `None` if unknown.
     pub fn link(&self, topology: &Topology) -> Option<Rate> {
         self.ways(topology).ok()?.slowest_link()
     }
@@ -192,7 +192,7 @@ impl FailoverSpec {
     }
 }
 
-/// Deeds that can be done to a device.
+/// Deeds that the testbed offers for a device.
 fn known_deeds<'t>(topology: &'t Topology, device: &str) -> &'t [KnownDeed] {
     let device = topology.devices.iter().find(|known| known.name == device);
     device.map_or(&[], |device| &device.deeds)

@@ -1,6 +1,6 @@
-//! What is done to a device while flows run: a deed, or nothing as a control.
+//! Treatment of a device while flows run: a deed, or nothing as a control.
 //!
-//! Owns the impacts of its trials. Never asks for one.
+//! Owns the impacts of its trials. Never requests one.
 
 use trial::Spread;
 use trial::topology::KnownDeed;
@@ -8,13 +8,13 @@ use trial::topology::KnownDeed;
 use super::FailoverSpec;
 use super::cell::CellData;
 
-/// Flows told apart in one way, and what is done to the device meanwhile.
+/// Flows distinguished by one kind of fields, and the deed during their trials.
 #[derive(Debug)]
 pub(super) struct Treatment {
     pub(super) spread: Spread,
-    /// Deed that is done; none where nothing is.
+    /// Deed; `None` for the control.
     pub(super) deed: Option<KnownDeed>,
-    /// Impacts of its trials on one way.
+    /// Impacts of its trials on one path.
     pub(super) trials: CellData,
 }
 
@@ -23,7 +23,7 @@ impl Treatment {
         Self { spread, deed, trials: CellData::default() }
     }
 
-    /// The deed's name.
+    /// Name of the deed.
     pub(super) fn name(&self) -> &str {
         self.deed.as_ref().map_or(FailoverSpec::NOTHING, |deed| &deed.name)
     }

@@ -1,11 +1,12 @@
-//! The imported figures, each with what its source says of it.
+//! Imported figures, each with the statements of its source.
 //!
-//! Owns which conditions have a name here and which only describe the case. Never draws.
+//! Owns the choice of conditions with a field of their own; the others describe the case. Never
+//! draws.
 
 use crate::study::view::values;
 use page::{Figure, Key, UnreadLine, phrase};
 
-/// Conditions that have a field of their own, or say nothing here.
+/// Conditions that have a field of their own, or no meaning here.
 const NAMED: [Key; 8] = [
     Key::Tool,
     Key::Device,
@@ -17,25 +18,25 @@ const NAMED: [Key; 8] = [
     Key::RateConvention,
 ];
 
-/// What was imported.
+/// Imported figures and unread lines.
 #[derive(Debug)]
 pub struct ImportedFinding {
     pub(super) entries: Vec<Entry>,
-    /// Lines that nobody understood.
+    /// Lines that were not understood.
     pub(super) unread: Vec<UnreadLine>,
 }
 
-/// One value of another tool.
+/// Value measured by another tool.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) value: Figure,
     pub(super) tool: String,
     pub(super) device: String,
-    /// The file, and which of several outputs in it.
+    /// File, and the number of the output if it has several.
     pub(super) source: String,
-    /// The lines of that file.
+    /// Line numbers in the file.
     pub(super) lines: String,
-    /// Under which conditions, in words.
+    /// Conditions of the measurement, in words.
     pub(super) case: String,
 }
 
@@ -53,7 +54,7 @@ impl Entry {
         let conditions = conditions.into_iter().filter(|(key, _)| !NAMED.contains(key));
         let case =
             conditions.map(|(key, said)| format!("{} {said}", key.as_str().replace('_', " ")));
-        // Repeats are told apart by their file and their place in it.
+        // Repetitions differ by their file and their position in it.
         let source = match value.conditions.get(&Key::Position) {
             Some(position) => format!("{}, output {}", said(&Key::File), position.in_words()),
             None => said(&Key::File),

@@ -1,5 +1,5 @@
-//! The imported figures on a page: one table, each row with its tool, its case, the lines it stands
-//! on and its doubts; and the lines that were not read.
+//! Page of the imported figures: one table, each row with its tool, case, source lines and caveats;
+//! and the lines that were not read.
 //!
 //! Never draws a plot: a tool's few points are no distribution.
 
@@ -34,7 +34,7 @@ impl Finding for ImportedFinding {
     }
 }
 
-/// What was not read, behind a line that says how much.
+/// Lists the lines that were not read, folded behind their number.
 fn unread(lines: &[UnreadLine]) -> Option<Block> {
     let summary = match lines.len() {
         0 => return None,

@@ -1,5 +1,5 @@
-//! The imported figures as a request: which files, what they tell, and each figure's verdict from
-//! the same tool's figures over a direct cable, where there are any.
+//! Request with imported figures: the files, their figures, and each figure's verdict from the same
+//! tool's figures over a direct cable, if any.
 //!
 //! Never reads a tool's output.
 
@@ -12,20 +12,20 @@ use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates, Setting, Sta
 use page::Caveat;
 use page::{Condition, Figure, Key, Unit, UnreadLine};
 
-/// Everything that was imported at once.
+/// All figures of one import.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ImportedSpec {
-    /// The files, as they were named.
+    /// Names of the files, as given.
     pub files: Vec<String>,
-    /// What they tell, in their order.
+    /// Figures of the files, in their order.
     pub figures: Vec<Figure>,
-    /// What in them was not understood.
+    /// Lines of the files that were not understood.
     #[serde(default)]
     pub unread: Vec<UnreadLine>,
 }
 
 impl ImportedSpec {
-    /// Nothing runs.
+    /// Estimates no trials.
     pub const fn estimate(&self, _topology: &Topology) -> Estimate {
         Estimate::NONE
     }
@@ -46,8 +46,8 @@ impl ImportedSpec {
         Ok(ImportedFinding::new(&self.figures, &self.unread))
     }
 
-    /// With each figure's verdict. Outputs that tell the same thing again are repetitions of it;
-    /// one alone tells a device from its tester as little as one block of ours does.
+    /// Creates the request and sets each figure's verdict. Repeated outputs count as repetitions.
+    /// As with one block of a study, a single output cannot separate device and tester.
     pub fn new(files: Vec<String>, mut figures: Vec<Figure>, unread: Vec<UnreadLine>) -> Self {
         let all = figures.clone();
         let bypass: Vec<&Figure> = all.iter().filter(|f| f.is_bypass()).collect();
@@ -69,7 +69,7 @@ impl ImportedSpec {
             let setting = Setting { standing, shared_processors: false };
             figure.verdict = match figure.unit {
                 Unit::FramesPerSecond | Unit::BitsPerSecond | Unit::OperationsPerSecond => {
-                    // Nobody knows whether anything was lost.
+                    // It is unknown whether frames were lost.
                     let rates = Rates::Apart { device, bypass };
                     Evidence::Rate(RateEvidence::of(rates, Driven::HeldBack)).verdict(setting)
                 }
@@ -83,7 +83,7 @@ impl ImportedSpec {
     }
 }
 
-/// The same thing, wherever it was measured.
+/// True if both figures have the same metric and case, wherever they were measured.
 fn is_beside(cable: &Figure, figure: &Figure) -> bool {
     const PLACE: [Key; 5] = [Key::Device, Key::Path, Key::File, Key::Position, Key::Tool];
     let is_place = |name: &Key| PLACE.contains(name) || Key::OF_ONE_OUTPUT.contains(name);

@@ -1,8 +1,8 @@
-//! One cell of the latency study: a load, a protocol and a size; its trial, and what is kept of
-//! each record.
+//! Cell of the latency study: a load, a protocol and a size; its trial, and what is kept of each
+//! record.
 //!
-//! Quantiles are taken block by block, since the block is the sampling unit. Of all blocks together
-//! it keeps one distribution, to be drawn; never takes a value from it.
+//! Quantiles are taken per block, as the block is the sampling unit. One distribution over all
+//! blocks is kept for plots; never takes a value from it.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ use trial::record::{EchoRecord, FlowRecord, TrialRecord};
 use trial::topology::Pair;
 use trial::{Echo, Flow, FlowKind, Protocol, Role, Schedule};
 
-/// The points taken of each block's distributions: minimum and maximum included for round trips,
-/// both tails for the signed differences.
+/// Points taken of each block's distributions: minimum and maximum included for RTTs, both tails
+/// for the signed differences.
 pub(super) const POINTS: [(Metric, f64); 14] = [
     (Metric::Rtt, 0.0),
     (Metric::Rtt, 0.5),
@@ -39,14 +39,14 @@ pub(super) const POINTS: [(Metric, f64); 14] = [
     (Metric::Ipdv, 0.99),
 ];
 
-/// Places in [`POINTS`]: of round trips the shortest, the median and the 99th percentile, and of
-/// signed differences the median.
+/// Indices in [`POINTS`]: of RTTs the shortest, the median and the 99th percentile, and of signed
+/// differences the median.
 const SHORTEST: usize = 0;
 pub(super) const MEDIAN: usize = 1;
 pub(super) const P99: usize = 3;
 const MIDDLE_IPDV: usize = 12;
 
-/// A combination to measure, and its blocks on each path.
+/// Combination to measure, and its blocks on each path.
 #[derive(Debug, Clone)]
 pub(super) struct Cell {
     pub(super) load: Load,
@@ -56,13 +56,13 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    /// Not measured yet on any of these paths.
+    /// Creates a cell without blocks on any of these paths.
     pub(super) fn new(load: &Load, protocol: Protocol, size: FrameSize, paths: &[Way]) -> Self {
         let data = paths.iter().map(|way| (*way, CellData::default())).collect();
         Self { load: load.clone(), protocol, size, data }
     }
 
-    /// True if the two differ in nothing but the frames' size.
+    /// True if the two differ only in the frame size.
     pub(super) fn is_of_one_case(&self, other: &Self) -> bool {
         (&self.load, self.protocol) == (&other.load, other.protocol)
     }
@@ -72,7 +72,7 @@ impl Cell {
         format!("rtt {} {} {}", self.protocol.as_str(), self.size, self.load.describe())
     }
 
-    /// The round trips, and the load beside them in the same direction.
+    /// Flows of the round trips, and of the background load in the same direction.
     pub(super) fn flows(&self, pair: &Pair, spec: &LatencySpec) -> Vec<Flow> {
         let echo = FlowKind::Echo(Echo {
             protocol: self.protocol,
@@ -87,7 +87,7 @@ impl Cell {
         flows
     }
 
-    /// The protocol, the size, the load and the schedule.
+    /// Conditions: protocol, size, load and schedule.
     pub(super) fn conditions(&self, schedule: Schedule) -> Conditions {
         let mut conditions = self.load.conditions();
         conditions.extend([
@@ -105,11 +105,11 @@ impl Cell {
     }
 }
 
-/// One block's values of a cell on one path.
+/// Values of one block of a cell on one path.
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
     pub(super) block: u32,
-    /// In nanoseconds, in the order of [`POINTS`].
+    /// Values in nanoseconds, in the order of [`POINTS`].
     pub(super) points: [f64; POINTS.len()],
     pub(super) effective: f64,
     pub(super) answers: u64,
@@ -117,42 +117,42 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// Time by which the middle round trip is longer than the shortest.
+    /// Difference between the median RTT and the shortest.
     pub(super) fn waited(&self) -> f64 {
         self.points[MEDIAN] - self.points[SHORTEST]
     }
 
-    /// Share of the middle one by which round trips grew until the middle of the trial, where most
-    /// were longer than the one before.
+    /// Growth of RTTs up to the middle of the trial as a share of the median, if most were longer
+    /// than the previous one.
     pub(super) fn grew(&self) -> f64 {
         self.points[MIDDLE_IPDV] * self.answers as f64 / 2.0 / self.points[MEDIAN]
     }
 }
 
-/// Payload and retransmits of a TCP load meanwhile.
+/// Payload and retransmits of a TCP load during the trial.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BulkSample {
-    /// Payload, bits a second.
+    /// Payload in bits a second.
     pub(super) goodput: f64,
     pub(super) retransmits: u64,
 }
 
-/// All blocks of a cell on one path.
+/// Blocks of a cell on one path.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CellData {
     pub(super) samples: Vec<Sample>,
-    /// All blocks' round trips.
+    /// RTTs of all blocks.
     pub(super) round_trips: Option<Histogram>,
     pub(super) answers: u64,
     pub(super) stamps: Option<Stamps>,
     pub(super) frame_size: Option<FrameSize>,
     pub(super) some_lost: bool,
-    /// Trials behind them, and whether some were repeated or given up.
+    /// Trials of the cell, and those repeated or given up.
     pub(super) noted: Noted,
 }
 
 impl CellData {
-    /// Keeps what matters of a block's trial.
+    /// Keeps the result of one block's trial.
     pub(super) fn take(&mut self, block: u32, tried: &Tried) {
         self.noted.hear(tried);
         let Some((record, echo)) = tried.valid().and_then(|r| Some((r, echo_of(r)?))) else {

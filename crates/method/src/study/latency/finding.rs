@@ -1,6 +1,6 @@
-//! The latency study's finding: its cases, in each every frame size, of each every path.
+//! Findings of the latency study: its cases, each with every frame size and every path.
 //!
-//! Owns the structure and the order of its rows. How blocks become values is in `measured`; never
+//! Owns the structure and the order of its rows. `measured` computes values from blocks; never
 //! draws.
 
 mod added;
@@ -19,17 +19,17 @@ use measured::Measured;
 use page::Figure;
 use trial::Protocol;
 
-/// Round-trip times by protocol and load.
+/// RTTs by protocol and load.
 #[derive(Debug)]
 pub struct LatencyFinding {
     pub(super) cases: Vec<LatencyCase>,
-    /// The first trials with TCP as a load.
+    /// First trials with TCP as a load.
     pub(super) streams: Firsts,
     /// True if the direct cable was measured at another time than the device.
     pub(super) is_cable_apart: bool,
 }
 
-/// Round trips of one protocol under one load.
+/// RTTs of one protocol under one load.
 #[derive(Debug)]
 pub(super) struct LatencyCase {
     pub(super) protocol: Protocol,
@@ -37,28 +37,28 @@ pub(super) struct LatencyCase {
     pub(super) sizes: Vec<SizeTrips>,
 }
 
-/// Round trips of frames of one size.
+/// RTTs of frames of one size.
 #[derive(Debug)]
 pub(super) struct SizeTrips {
-    /// Octets asked for: what was sent may be larger.
+    /// Requested octets; the frames sent may be larger.
     pub(super) size: FrameSize,
-    /// The subjects' paths, then the direct cables.
+    /// Paths of the subjects, then the direct cables.
     pub(super) paths: Vec<PathTrips>,
 }
 
-/// Round trips on one path.
+/// RTTs on one path.
 #[derive(Debug)]
 pub(super) struct PathTrips {
     pub(super) place: Place,
     pub(super) frames: Frames,
-    /// All valid trials together; none where there was no such trial.
+    /// RTTs of all valid trials together; `None` without a valid trial.
     pub(super) round_trips: Option<Histogram>,
     pub(super) rtt: Vec<Figure>,
     pub(super) pdv: Vec<Figure>,
     pub(super) ipdv: Vec<Figure>,
-    /// Payload and retransmits, where TCP is the load.
+    /// Payload and retransmits; `None` unless TCP is the load.
     pub(super) load: Option<LoadValues>,
-    /// Time added by the device, where a direct cable is beside it.
+    /// Latency added by the device; `None` without a direct cable.
     pub(super) added: Option<Added>,
 }
 
@@ -69,25 +69,25 @@ pub(super) struct LoadValues {
     pub(super) retransmits: Figure,
 }
 
-/// Round-trip time that a device adds to its direct cable's.
+/// RTT of a device less that of its direct cable.
 #[derive(Debug)]
 pub(super) struct Added {
-    /// The cable's place among the paths.
+    /// Index of the cable among the paths.
     pub(super) cable: usize,
-    /// The median, and the 99th percentile.
+    /// Added latency at the median and the 99th percentile.
     pub(super) points: [AddedPoint; 2],
 }
 
-/// Added time at one quantile.
+/// Added latency at one quantile.
 #[derive(Debug)]
 pub(super) struct AddedPoint {
     pub(super) value: Figure,
-    /// The cable's own change, where it was measured in several rounds.
+    /// Change of the cable's RTT, if it was measured in several rounds.
     pub(super) drift: Option<Figure>,
 }
 
 impl LatencyFinding {
-    /// Makes each value from its blocks.
+    /// Computes each value from its blocks.
     pub(super) fn new(
         spec: &LatencySpec,
         cells: &[Cell],
@@ -110,13 +110,13 @@ impl LatencyFinding {
 }
 
 impl SizeTrips {
-    /// Round trips over the direct cable beside a subject.
+    /// RTTs over the direct cable of a subject.
     pub(super) fn over_cable(&self, added: &Added) -> &PathTrips {
         &self.paths[added.cable]
     }
 
-    /// Change of a direct cable from its first round to its last. All subjects beside it tell the
-    /// same.
+    /// Change of a direct cable from its first round to its last. All subjects with that cable
+    /// state the same.
     pub(super) fn drift(&self, cable: &PathTrips) -> Vec<&Figure> {
         let added = self.paths.iter().filter_map(|path| path.added.as_ref());
         let beside = added.filter(|added| std::ptr::eq(self.over_cable(added), cable));
@@ -125,14 +125,14 @@ impl SizeTrips {
 }
 
 impl PathTrips {
-    /// The middle round trip.
+    /// Median RTT.
     pub(super) fn median(&self) -> &Figure {
         &self.rtt[MEDIAN]
     }
 }
 
 impl Added {
-    /// Added to the middle round trip.
+    /// Added latency at the median.
     pub(super) const fn median(&self) -> &Figure {
         &self.points[0].value
     }
@@ -141,7 +141,7 @@ impl Added {
         self.points.iter().filter_map(|point| point.drift.as_ref()).collect()
     }
 
-    /// Added at each quantile.
+    /// Added latency at each quantile.
     pub(super) fn at_quantiles(&self) -> impl Iterator<Item = &Figure> {
         self.points.iter().map(|point| &point.value)
     }
@@ -157,7 +157,7 @@ values! {
 
 impl Values for SizeTrips {
     fn gather<'a>(&'a mut self, all: &mut Vec<&'a mut Figure>) {
-        // Times added stand behind all paths of a size.
+        // Added latencies come after all paths of a size.
         let mut added = Vec::new();
         for path in &mut self.paths {
             let PathTrips { rtt, pdv, ipdv, load, .. } = path;

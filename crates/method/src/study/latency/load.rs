@@ -1,6 +1,6 @@
-//! What the path carries beside the round trips: the load's request, its flow and its names.
+//! Background load on the path: its request, its flow and its names.
 //!
-//! Owns the conditions that a load sets, and how tables and plots name it. Never measures one.
+//! Owns the conditions that a load sets, and its names in tables and plots. Never measures one.
 
 use measure::{FrameRate, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
@@ -9,40 +9,40 @@ use crate::study::{PacedFrames, SpecProblem, Streams, burst, problem};
 use page::{Condition, Conditions, Key, Unit, numbers, phrase, words};
 use trial::{Bulk, FlowKind, Schedule};
 
-/// Traffic that the path carries beside the round trips.
+/// Background traffic on the path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
-    /// Nothing.
+    /// No background traffic.
     Idle,
     /// Paced UDP frames in the requests' direction.
     Datagrams {
-        /// Their size.
+        /// Size of the frames.
         frame_size: FrameSize,
         /// Frames a second.
         rate: FrameRate,
     },
-    /// TCP streams as fast as they go, in the requests' direction.
+    /// TCP streams at full rate, in the requests' direction.
     Bulk {
         /// Number of connections.
         streams: Streams,
-        /// Their congestion control: `cubic`.
+        /// Congestion control: `cubic`.
         congestion_control: String,
     },
 }
 
 impl Load {
-    /// True if nothing else is on the path.
+    /// True without background traffic.
     pub(super) const fn is_idle(&self) -> bool {
         matches!(self, Self::Idle)
     }
 
-    /// True if it is TCP.
+    /// True for TCP.
     pub(super) const fn is_bulk(&self) -> bool {
         matches!(self, Self::Bulk { .. })
     }
 
-    /// Refuses a load that no link carries, or that is none.
+    /// Refuses a load that no link carries, or without any frames.
     pub(super) fn check(&self, link: Option<Rate>) -> Result<(), SpecProblem> {
         match self {
             Self::Datagrams { frame_size, rate } => {
@@ -52,7 +52,7 @@ impl Load {
         }
     }
 
-    /// The frames that it is, where it has even gaps.
+    /// Frames of the load, if it has even gaps; otherwise `None`.
     pub const fn frames(&self) -> Option<PacedFrames> {
         match self {
             Self::Datagrams { frame_size, rate } => {
@@ -62,7 +62,7 @@ impl Load {
         }
     }
 
-    /// The flow that makes it, in a trial of this length.
+    /// Flow of the load, in a trial of this length.
     pub(super) fn flow(&self, duration: Nanos) -> Option<FlowKind> {
         match self {
             Self::Idle => None,
@@ -77,7 +77,7 @@ impl Load {
         }
     }
 
-    /// Conditions of rows beside it.
+    /// Conditions of rows measured under the load.
     pub(super) fn conditions(&self) -> Conditions {
         match self {
             Self::Idle => Conditions::from([(Key::Load, "idle".into())]),
@@ -99,8 +99,8 @@ impl Load {
         phrase::condition(&self.conditions(), &Key::Load).unwrap_or_default()
     }
 
-    /// Name for a table: `idle`, `tcp x4`, `udp 50 k/s`, and `@512` behind it where the frames are
-    /// not the smallest.
+    /// Name for a table: `idle`, `tcp x4`, `udp 50 k/s`, with a suffix `@512` if the frames are not
+    /// the smallest.
     pub(super) fn abbreviate(&self) -> String {
         match self {
             Self::Idle => "idle".to_owned(),

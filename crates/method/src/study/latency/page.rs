@@ -1,6 +1,6 @@
-//! Round trips on a page: answers, and the section with plots and tables.
+//! RTTs on a page: answers, and the section with plots and tables.
 //!
-//! Owns the answers' words. Never works out a value.
+//! Owns the wording of the answers. Never computes a value.
 
 mod plots;
 mod tables;
@@ -22,7 +22,7 @@ impl Finding for LatencyFinding {
     }
 }
 
-/// Round trips of one protocol and size under one load on one path.
+/// RTTs of one protocol and size under one load on one path.
 #[derive(Clone, Copy)]
 struct Trips<'a> {
     case: &'a LatencyCase,
@@ -31,7 +31,7 @@ struct Trips<'a> {
 }
 
 impl<'a> Trips<'a> {
-    /// All of a case, in the rows' order.
+    /// RTTs of a case, in the order of the rows.
     fn of_case(case: &'a LatencyCase) -> impl Iterator<Item = Self> {
         let trips =
             move |size: &'a SizeTrips| size.paths.iter().map(move |path| Self { case, size, path });
@@ -49,7 +49,8 @@ impl<'a> Trips<'a> {
         format!("{} {size}, {load}", self.protocol())
     }
 
-    /// Time added by the device, where a direct cable tells it; otherwise the round trip itself.
+    /// Answer: the latency added by the device if there is a direct cable, otherwise the RTT
+    /// itself.
     fn answer(self) -> Answer {
         let median = self.path.median();
         let rtt = || led(median, "").asked("RTT");
@@ -74,7 +75,7 @@ impl<'a> Trips<'a> {
     }
 }
 
-/// Led by a value; where there is none, it says why.
+/// Answer led by a value; without one, it states the reason.
 fn led(value: &Figure, text: &str) -> Answer {
     let text = if value.value.is_none() { NO_VALID_TRIAL } else { text };
     stated(text.to_owned(), value).led_by(value)
@@ -84,7 +85,7 @@ const NO_VALID_TRIAL: &str = "No trial was valid.";
 const NOT_SIGNIFICANT: &str =
     "Not significant: smaller than the repetitions resolve. More or longer ones would tell.";
 
-/// One for each device, protocol and load, at the smallest frame.
+/// Answers, one for each device, protocol and load, at the smallest frame.
 fn answers(found: &LatencyFinding) -> Vec<Answer> {
     let mut smallest: Vec<Trips<'_>> = Vec::new();
     for case in &found.cases {

@@ -1,6 +1,6 @@
-//! What is asked of a latency study.
+//! Request for a latency study.
 //!
-//! Owns its options and the reading of loads. What they leave open is the profile's.
+//! Owns its options and the parsing of loads. Anything left open follows from the profile.
 
 use measure::{FrameRate, FrameSize, Ranged as _, Refused, UnitError};
 use serde::Deserialize;
@@ -18,49 +18,49 @@ use crate::study::{
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Latency {
-    /// What carries the round trips [default: icmp,udp,tcp]
+    /// Protocols of the round trips [default: icmp,udp,tcp]
     #[arg(long = "protocol", value_name = "LIST", value_delimiter = ',')]
     pub protocols: Vec<Given<Protocol>>,
     /// Frame sizes in octets, MAC address through FCS: 64…9018 [default: 64,1518; strict
     /// 64,128,256,512,1024,1280,1518]
     #[arg(long = "size", value_name = "OCTETS", value_delimiter = ',')]
     pub sizes: Vec<Given<FrameSize>>,
-    /// The same by IP packet length (frame size less 18) [default: --size's]
+    /// IP packet lengths, as another way to give --size (frame size less 18) [default: --size's]
     #[arg(long = "ip-length", value_name = "OCTETS", value_delimiter = ',')]
     pub ip_lengths: Vec<Given<Length>>,
-    /// The same by UDP payload (frame size less 46) [default: --size's]
+    /// UDP payloads, as another way to give --size (frame size less 46) [default: --size's]
     #[arg(short = 'l', long = "payload", value_name = "OCTETS", value_delimiter = ',')]
     pub payloads: Vec<Given<Length>>,
-    /// The port that asks [default: the first host's]
+    /// Client port [default: the first host's]
     #[arg(long, value_name = "HOST/PORT")]
     pub from: Option<Given<PortRef>>,
-    /// The port that answers [default: the next host's]
+    /// Server port [default: the next host's]
     #[arg(long, value_name = "HOST/PORT")]
     pub to: Option<Given<PortRef>>,
-    /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
+    /// Devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     pub devices: Vec<Given<String>>,
-    /// Their variants; as-found is a device that nothing was done to [default: as each is found]
+    /// Variants of the devices; as-found is an unchanged device [default: as each is found]
     #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
     pub variants: Vec<Given<String>>,
     /// Length of each trial, in seconds or with a unit [default: 300ms; strict 60s]
     #[arg(short = 't', long = "time", value_name = "S")]
     pub duration: Option<Given<Duration>>,
-    /// Repeats of everything, in random order [default: 10]
+    /// Repetitions of everything, in random order [default: 10]
     #[arg(long, value_name = "N")]
     pub blocks: Option<Given<Blocks>>,
     /// Length of the phases around each trial [default: quick]
     #[arg(long)]
     pub profile: Option<Given<Profile>>,
-    /// What else the path carries: idle, udp:50kpps[@SIZE], tcp[:STREAMS] [default: idle]
+    /// Background load on the path: idle, udp:50kpps[@SIZE], tcp[:STREAMS] [default: idle]
     #[arg(long = "load", value_name = "LIST", value_delimiter = ',')]
     pub loads: Vec<Given<Load>>,
     /// Streams of a tcp load [default: 1]
     #[serde(skip)]
     #[arg(short = 'P', long, value_name = "N")]
     pub parallel: Option<Given<Streams>>,
-    /// Send requests at this rate whatever comes back; latency counts from the intended time
-    /// [default: the next request as soon as the answer is there]
+    /// Send requests at this rate without waiting for responses; latency counts from the intended
+    /// time [default: the next request follows each response]
     #[arg(long, value_name = "RATE")]
     pub open_loop: Option<Given<FrameRate>>,
 }

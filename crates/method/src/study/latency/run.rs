@@ -1,6 +1,6 @@
-//! The order of the latency study's trials: every cell on every path in each block.
+//! Order of the latency study's trials: every cell on every path in each block.
 //!
-//! Never decides what a record means.
+//! Never interprets a record.
 
 use super::cell::Cell;
 use super::finding::LatencyFinding;
@@ -40,7 +40,7 @@ impl LatencySpec {
         Ok(LatencyFinding::new(self, &cells, &session.ways, seed, streams))
     }
 
-    /// Every combination of load, protocol and size.
+    /// Cells of every combination of load, protocol and size.
     fn cells(&self, paths: &[Way]) -> Vec<Cell> {
         let mut cells = Vec::new();
         for load in &self.loads {

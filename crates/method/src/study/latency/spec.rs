@@ -1,4 +1,4 @@
-//! The request for round-trip times: what to send over which paths, and whether that is possible.
+//! Request for RTTs: protocols, sizes, loads and ports, and whether it can be carried out.
 //!
 //! Owns the checks and the estimate. Never runs a trial.
 
@@ -12,34 +12,34 @@ use crate::study::{
 };
 use trial::{Protocol, Schedule, Subject, Topology};
 
-/// Request for round-trip times.
+/// Request for RTTs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LatencySpec {
-    /// Over what.
+    /// Protocols of the round trips.
     pub protocols: Vec<Protocol>,
     /// Sizes of request and response on the wire.
     pub sizes: Vec<FrameSize>,
-    /// Loads on the path meanwhile.
+    /// Background loads on the path.
     pub loads: Vec<Load>,
-    /// Devices under test, in their variants. Empty: the first device, as it is found.
+    /// Devices under test, in their variants; if empty, the first device as found.
     pub subjects: Vec<Subject>,
-    /// Between which two ports; open: the first hosts'.
+    /// Pair of ports; if not named, those of the first hosts.
     #[serde(default, skip_serializing_if = "Between::is_open")]
     pub between: Between,
     /// Closed loop (`Greedy`) or open loop (`Paced`).
     pub schedule: Schedule,
-    /// The load phase of each trial.
+    /// Load phase of each trial.
     pub duration: Nanos,
-    /// Repeats of everything, in random order; the sampling unit.
+    /// Repetitions of everything, in random order; the sampling unit.
     pub blocks: Blocks,
-    /// The phases around.
+    /// Profile of the phases around the load.
     pub profile: Profile,
-    /// Tries of one trial before it is given up; at least 1.
+    /// Attempts at one trial before it is given up; at least 1.
     pub tries: Tries,
 }
 
 impl LatencySpec {
-    /// A look: two sizes, three protocols, at rest, ten blocks of 300 ms.
+    /// First look: two sizes, three protocols, idle, ten blocks of 300 ms.
     pub fn quick() -> Self {
         Self {
             protocols: vec![Protocol::Icmp, Protocol::Udp, Protocol::Tcp],
@@ -55,7 +55,7 @@ impl LatencySpec {
         }
     }
 
-    /// RFC 2544's sizes, a minute each, ten blocks.
+    /// Sizes of RFC 2544, one minute each, ten blocks.
     pub fn strict() -> Self {
         Self {
             sizes: rate::suite::RFC2544.frames(),
@@ -88,7 +88,7 @@ impl LatencySpec {
         self.loads.iter().try_for_each(|load| load.check(link))
     }
 
-    /// The rate of the slowest link that takes part, where it is known.
+    /// Rate of the slowest link that takes part; `None` if unknown.
     pub fn link(&self, topology: &Topology) -> Option<Rate> {
         self.ways(topology).ok()?.slowest_link()
     }
@@ -101,7 +101,7 @@ impl LatencySpec {
             _ => None,
         };
         let loads: Vec<_> = self.loads.iter().filter_map(Load::frames).collect();
-        // Pings are answered by a server's kernel.
+        // The kernel of a server responds to pings.
         let pings = self.protocols.iter().all(|protocol| *protocol == Protocol::Icmp);
         Needs {
             sizes: self.sizes.iter().copied().chain(loads.iter().map(|load| load.size)).collect(),
@@ -144,7 +144,7 @@ impl Varied for LatencySpec {
         true
     }
 
-    /// The median and p99 of the round trips.
+    /// Number of compared figures: the median and p99 of the RTTs.
     fn compared_figures(&self) -> Option<usize> {
         Some(2 * self.combinations())
     }

@@ -1,6 +1,7 @@
-//! What is counted of a trial's flows, of the ports around them, and what of it is whose.
+//! Counts of a trial's flows and of their ports, and the component behind each loss.
 //!
-//! Never calls a frame received that came by a wrong port, nor the tester's own drops the path's.
+//! Never counts a frame as received that arrived at a wrong port, nor the tester's own drops as the
+//! path's.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,30 +16,31 @@ use trial::record::{DatagramsRecord, Defect, FlowRecord, PortCounters, Side, Tri
 use trial::topology::PortRef;
 use trial::validity::tester_losses;
 
-/// A queue that holds less than this share of a load's frames is no loss to it.
+/// Share of a load's frames below which a queue is no loss to it.
 const NOTED: f64 = 0.005;
 
-/// What a valid trial's measured flows did. Never empty.
+/// Records of a valid trial's measured flows; never empty.
 pub(super) type Seen<'a> = Vec<&'a DatagramsRecord>;
 
-/// The flows' records, if figures may come from them.
+/// Returns the flows' records; `None` if figures must not use them.
 pub(super) fn seen(tried: &Tried) -> Option<Seen<'_>> {
     tried.valid()?;
     let flows: Seen<'_> = tried.measured().collect();
     (!flows.is_empty()).then_some(flows)
 }
 
-/// What came of several flows together.
+/// Counts summed over several flows.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Count {
     pub(super) sent: u64,
     pub(super) lost: u64,
-    /// Frames that came only after the load, because less came out of the path than went in.
+    /// Frames that arrived only after the load, because the path's output rate was below the input
+    /// rate.
     pub(super) queued: f64,
-    /// Frames a second that left, and that arrived.
+    /// Frames a second sent, and received.
     pub(super) offered: f64,
     pub(super) received: f64,
-    /// The longest time from a flow's first arrival to its last, in seconds.
+    /// Longest time from a flow's first arrival to its last, in seconds.
     pub(super) span: f64,
 }
 
@@ -57,18 +59,18 @@ impl Count {
         })
     }
 
-    /// The share that never came.
+    /// Share of the frames that were lost.
     pub(super) fn loss_ratio(&self) -> f64 {
         self.lost as f64 / self.sent.max(1) as f64
     }
 
-    /// The share that the path did not bring through in the time of the load: what a queue took in
-    /// is lost to a load that goes on (RFC 1242 §3.6: under steady state).
+    /// Share of the frames that the path did not carry during the load. Frames in a queue count as
+    /// lost to a continuing load (RFC 1242 §3.6: under steady state).
     pub(super) fn short_ratio(&self) -> f64 {
         ((self.lost as f64 + self.queued) / self.sent.max(1) as f64).min(1.0)
     }
 
-    /// Without so many frames that a token bucket gave at first.
+    /// Removes the frames that a token bucket passed at first.
     pub(super) fn without_bucket(self, frames: f64) -> Self {
         if self.span <= 0.0 {
             return self;
@@ -78,24 +80,23 @@ impl Count {
     }
 }
 
-/// Frames of all flows that left.
+/// Frames sent by all flows.
 pub(super) fn sent(flows: &[&DatagramsRecord]) -> u64 {
     flows.iter().map(|flow| flow.sent).sum()
 }
 
-/// Frames of all flows that never came.
+/// Frames lost by all flows.
 pub(super) fn lost(flows: &[&DatagramsRecord]) -> u64 {
     flows.iter().map(|flow| flow.received.lost(flow.sent)).sum()
 }
 
-/// The least that any of these flows sent, frames a second.
+/// Lowest sending rate of these flows, in frames a second.
 pub(super) fn slowest_flow(flows: &[&DatagramsRecord]) -> FrameRate {
     let rates = flows.iter().map(|flow| flow.sending_rate().0);
     FrameRate(rates.min_by(f64::total_cmp).unwrap_or(0.0))
 }
 
-/// The load as it really was: the least that any sending port sent, frames a second over all its
-/// flows.
+/// Actual load: the lowest rate of any sending port, in frames a second over all its flows.
 pub(super) fn slowest_sender(tried: &Tried) -> FrameRate {
     let mut ports: BTreeMap<&PortRef, f64> = BTreeMap::new();
     for (flow, record) in tried.trial.flows.iter().zip(&tried.record.flows) {
@@ -106,8 +107,8 @@ pub(super) fn slowest_sender(tried: &Tried) -> FrameRate {
     FrameRate(ports.into_values().min_by(f64::total_cmp).unwrap_or(0.0))
 }
 
-/// What passed without a loss of each sending port, shared out evenly over its flows, in a try that
-/// was invalid only by the tester's own limits.
+/// Highest rate without loss per sending port, divided evenly over its flows; `None` unless only
+/// the tester's own limits made the attempt invalid.
 pub(super) fn lossless_load(tried: &Tried) -> Option<FrameRate> {
     let measured = || tried.trial.flows.iter().filter(|flow| flow.role == Role::Measured);
     let ports: BTreeSet<&PortRef> = measured().map(|flow| &flow.from).collect();
@@ -115,24 +116,24 @@ pub(super) fn lossless_load(tried: &Tried) -> Option<FrameRate> {
     tried.lossless_load().map(|rate| FrameRate(rate.0 * each as f64))
 }
 
-/// Frames lost that no counter of the tester's own explains: those that the path lost.
+/// Frames lost on the path: those that no counter of the tester's own explains.
 pub(super) fn lost_on_path(tried: &Tried) -> u64 {
     let books = books::balance(&tried.trial, &tried.record);
     if let Some(books) = books.filter(|books| books.flows == 1) {
         return books.lost.saturating_sub(books.tester());
     }
-    // Counters of ports don't tell several flows apart; all that the tester dropped is its own.
+    // Port counters do not distinguish flows; all that the tester dropped is its own.
     let flows: Seen<'_> = tried.measured().collect();
     lost(&flows).saturating_sub(own_drops(tried).sum())
 }
 
-/// Whether the tester itself dropped something, so that a loss may be its own.
+/// True if the tester dropped frames, so that a loss may be its own.
 pub(in crate::study) fn tester_dropped(tried: &Tried) -> bool {
     own_drops(tried).next().is_some()
 }
 
-/// What each of the tester's counters says that it dropped. PAUSE frames seen are the device's
-/// doing and no drop.
+/// Drops by each of the tester's counters. Received PAUSE frames come from the device and are no
+/// drops.
 fn own_drops(tried: &Tried) -> impl Iterator<Item = u64> {
     let record = &tried.record;
     let own = tester_losses(&tried.trial, &record.flows, &record.ports, &record.hosts);
@@ -142,8 +143,8 @@ fn own_drops(tried: &Tried) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Whether a sender's port was told by PAUSE frames to wait. Its own, sent to slow down the other
-/// end, are not meant.
+/// True if a sender's port received PAUSE frames. Those that it sends to the other end do not
+/// count.
 pub(in crate::study) fn paused(tried: &Tried) -> bool {
     let sends = |host: &str| tried.trial.flows.iter().any(|flow| flow.from.host == host);
     let senders = tried.record.ports.iter().filter(|port| {
@@ -153,18 +154,18 @@ pub(in crate::study) fn paused(tried: &Tried) -> bool {
     counters.any(|(name, by)| is_pause(name) && !name.starts_with("tx") && *by > 0)
 }
 
-/// Frames that came to hosts whom they were not for: RFC 2889's flood count (RFC 2285 §3.8.3).
+/// Frames received by hosts other than their destination: RFC 2889's flood count (RFC 2285 §3.8.3).
 pub(super) fn flooded(record: &TrialRecord) -> u64 {
     let hosts = record.ports.iter().filter(|port| port.side == Side::Tester);
     hosts.filter_map(|port| port.counters.get(RX_OTHERHOST)).sum()
 }
 
-/// Of those the ones that came to one port.
+/// Frames for other hosts that one port received.
 pub(super) fn astray(record: &TrialRecord, port: &PortRef) -> u64 {
     counter(record, port, RX_OTHERHOST)
 }
 
-/// Frames that a port's own counter received.
+/// Frames received by a port's own counter.
 pub(super) fn arrived(record: &TrialRecord, port: &PortRef) -> u64 {
     counter(record, port, RX_PACKETS)
 }

@@ -1,5 +1,5 @@
-//! The study `forwarding`: how many frames a second pass, under flood, without loss and in bursts,
-//! how late they come, and what an overload or a reset does: RFC 2544's tests and a flood.
+//! The study `forwarding`: frames a second that pass under flood, without loss and in bursts, their
+//! delays, and the effect of an overload or a reset: RFC 2544's tests and a flood.
 //!
 //! Owns its request, its tests, what they find and its page. Never calls a tester's limit a
 //! device's: each value is paired with that of the same procedure over the direct cable.

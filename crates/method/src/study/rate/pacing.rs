@@ -1,6 +1,6 @@
-//! How even a paced load was, at the sender and at the receiver.
+//! Pacing of a load, at the sender and at the receiver.
 //!
-//! Owns which gaps count as a burst, and which as a pause. Never judges a trial: the gates do.
+//! Owns the definitions of a burst and a pause by gaps. Never judges a trial: the gates do.
 
 use measure::{FrameRate, Histogram, Nanos};
 
@@ -10,19 +10,18 @@ use page::{Figure, Key, Metric, Unit, Verdict};
 use trial::record::DatagramsRecord;
 use trial::validity::EDGE;
 
-/// Where the gaps are read off.
+/// Quantiles of the gaps.
 pub(super) const QUANTILES: [f64; 4] = [0.01, 0.5, 0.99, 0.999];
 
-/// Of the nominal gap: a frame that follows more closely than this is part of a burst.
+/// Share of the nominal gap below which a frame belongs to a burst.
 const CLOSE: f64 = 0.5;
 
-/// Of the usual gap between arrivals: a path that gave nothing out for longer than this many was
-/// empty.
+/// Number of usual arrival gaps after which a silent path counts as empty.
 const EMPTY_GAPS: u64 = 3;
 
-/// The share of a greedy flow's time in which its sender paused and the path had run empty. So much
-/// more a path may forward that is flooded without a pause. Programs that share the sender's
-/// processor cause such pauses.
+/// Share of a greedy flow's time in which its sender paused and the path had drained. Without
+/// pauses, the path may forward that much more. Programs that share the sender's processor cause
+/// such pauses.
 pub(super) fn starved(seen: &DatagramsRecord) -> f64 {
     both_pause(&seen.departures, &seen.arrivals)
 }
@@ -32,8 +31,8 @@ fn both_pause(departures: &Histogram, arrivals: &Histogram) -> f64 {
     share_of_gaps(departures, EDGE).min(share_of_gaps(arrivals, empty))
 }
 
-/// The share of the gaps' time in gaps of at least so long. Gaps of several threads are counted
-/// each, so that it is the mean of their shares.
+/// Share of the time in gaps of at least `least`. Gaps of several threads count separately, so it
+/// is the mean of their shares.
 fn share_of_gaps(gaps: &Histogram, least: Nanos) -> f64 {
     let time = |least: Nanos| {
         let long = gaps.buckets().filter(|(gap, _)| *gap >= least);
@@ -43,25 +42,25 @@ fn share_of_gaps(gaps: &Histogram, least: Nanos) -> f64 {
     if all > 0.0 { time(least) / all } else { 0.0 }
 }
 
-/// The gaps of one trial.
+/// Gaps of one trial.
 #[derive(Debug, Clone)]
 pub(super) struct Pacing {
-    /// 1 / rate, nanoseconds.
+    /// Nominal gap in nanoseconds, 1 / rate.
     nominal_ns: f64,
     departures: Gaps,
     arrivals: Gaps,
-    /// Of the departures.
+    /// Share of the departures that belong to bursts.
     burst_fraction: f64,
 }
 
-/// Values of how even a load was.
+/// Values of a load's pacing.
 #[derive(Debug)]
 pub(super) struct PacingValues {
     pub(super) nominal_ns: f64,
-    /// At each of [`QUANTILES`]; empty where none was stamped.
+    /// Gaps at each of [`QUANTILES`]; empty if none was stamped.
     pub(super) departures: Vec<Figure>,
     pub(super) arrivals: Vec<Figure>,
-    /// Share of frames that left close behind the one before.
+    /// Share of frames that left close behind the previous one.
     pub(super) bursts: Option<Figure>,
 }
 
@@ -80,7 +79,7 @@ impl Gaps {
 }
 
 impl Pacing {
-    /// Of a flow that was asked to keep to `rate`.
+    /// Measures a flow that was paced at `rate`.
     pub(super) fn of(seen: &DatagramsRecord, rate: FrameRate) -> Self {
         let nominal_ns = 1e9 / rate.0;
         let burst_fraction = seen.departures.share_below(Nanos((nominal_ns * CLOSE) as u64));
@@ -88,8 +87,8 @@ impl Pacing {
         Self { nominal_ns, departures, arrivals, burst_fraction }
     }
 
-    /// Every gap's quantile and the burst fraction; nothing where no gap was stamped. They are
-    /// about the load, so that no verdict is theirs.
+    /// Quantiles of the gaps and the burst fraction; empty if no gap was stamped. They describe the
+    /// load, so they have no verdict.
     pub(super) fn measured(&self, mut row: Row) -> PacingValues {
         row.verdict = Verdict::Undetermined;
         row.set(Key::NominalGap, self.nominal_ns);

@@ -1,7 +1,7 @@
-//! The suites RFC 2544, 2889 and 8239 as data: their tests, who sends to whom in each, their frame
-//! sizes and how long their trials last.
+//! Tables of the suites RFC 2544, 2889 and 8239: tests, traffic patterns, frame sizes and trial
+//! durations.
 //!
-//! Owns the tables. Never runs a test, and never says what a device did.
+//! Owns the tables. Never runs a test, and never judges a device.
 
 use std::ops::RangeInclusive;
 
@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::study::pattern::Pattern;
 
-/// What an RFC asks of all its tests.
+/// Requirements of an RFC for all its tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suite {
-    /// As figures and users write it: `rfc2544`.
+    /// Name in figures and in requests: `rfc2544`.
     pub name: &'static str,
     /// `RFC 2544`
     pub title: &'static str,
-    /// Octets of the frames, with FCS, on an Ethernet of 1,500-octet MTU; where they are said.
+    /// Frame sizes in octets with FCS, on an Ethernet with a 1,500-octet MTU.
     pub sizes: [u32; 7],
     /// `RFC 2544 §9.1`
     pub sizes_clause: &'static str,
-    /// How long a trial lasts that counts: from, to.
+    /// Allowed duration of a trial that counts, in seconds.
     pub seconds: RangeInclusive<u64>,
-    /// The length that is taken where nothing speaks against it.
+    /// Default duration in seconds.
     pub usual_seconds: u64,
     /// `RFC 2544 §24`
     pub seconds_clause: &'static str,
@@ -54,47 +54,48 @@ pub static RFC2889: Suite = Suite {
 };
 
 impl Suite {
-    /// Its frame sizes.
+    /// Frame sizes of the suite.
     pub fn frames(&self) -> Vec<FrameSize> {
         let legal = |octets| FrameSize::new(octets).expect("an RFC's sizes are legal");
         self.sizes.map(legal).to_vec()
     }
 
-    /// Those of its sizes that are not among these, as users write them.
+    /// Sizes of the suite that are missing from `frames`, as users write them.
     pub(crate) fn missing(&self, frames: &[FrameSize]) -> Vec<String> {
         let missing = |size: &FrameSize| !frames.contains(size);
         self.frames().into_iter().filter(missing).map(|size| size.octets().to_string()).collect()
     }
 
-    /// Whether a trial that counts may last so long.
+    /// True if a trial that counts may have this duration.
     pub(crate) fn allows(&self, duration: Nanos) -> bool {
         duration >= Nanos::from_secs(*self.seconds.start())
             && duration.as_secs_f64() <= *self.seconds.end() as f64
     }
 }
 
-/// A procedure of the study `forwarding`.
+/// Test of the study `forwarding`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForwardingTest {
-    /// As fast as the tester can: forwarding rate at maximum offered load (RFC 2285 §3.6.2).
+    /// Forwarding rate at maximum offered load (RFC 2285 §3.6.2): the tester sends as fast as it
+    /// can.
     Flood,
-    /// The highest rate at which a goal holds (RFC 2544 §26.1).
+    /// Highest rate at which a goal holds (RFC 2544 §26.1).
     Throughput,
     /// One-way delay at that rate (RFC 2544 §26.2, RFC 8219 §7.2).
     Latency,
     /// Loss at 100 %, 90 %, 80 %… of the highest rate (RFC 2544 §26.3).
     LossCurve,
-    /// The longest burst without loss (RFC 2544 §26.4, RFC 9004).
+    /// Longest burst without loss (RFC 2544 §26.4, RFC 9004).
     BackToBack,
-    /// How long a device goes on losing after an overload (RFC 2544 §26.5).
+    /// Recovery time after an overload (RFC 2544 §26.5).
     Recovery,
-    /// How long a reset interrupts it (RFC 2544 §26.6, RFC 6201).
+    /// Interruption by a reset (RFC 2544 §26.6, RFC 6201).
     Reset,
 }
 
 impl ForwardingTest {
-    /// The six of RFC 2544 §26, in its order.
+    /// Tests of RFC 2544 §26, in its order.
     pub const RFC2544: [Self; 6] = [
         Self::Throughput,
         Self::Latency,
@@ -104,7 +105,7 @@ impl ForwardingTest {
         Self::Reset,
     ];
 
-    /// As figures and users write it: `flood`, `throughput`, `latency`, `loss-curve`,
+    /// Name in figures and in requests: `flood`, `throughput`, `latency`, `loss-curve`,
     /// `back-to-back`, `recovery`, `reset`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -118,13 +119,13 @@ impl ForwardingTest {
         }
     }
 
-    /// Whether its load follows from the throughput.
+    /// True if the load follows from the throughput.
     pub const fn needs_throughput(self) -> bool {
         matches!(self, Self::Latency | Self::BackToBack | Self::Recovery | Self::Reset)
     }
 }
 
-/// A test of RFC 2889 or RFC 8239.
+/// Test of RFC 2889 or RFC 8239.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SwitchTest {
@@ -134,48 +135,48 @@ pub enum SwitchTest {
     OneToMany,
     /// All others to one port.
     ManyToOne,
-    /// Each half of the ports to the other.
+    /// First half of the ports to the second half, and back.
     HalfToHalf,
     /// One half of the ports to the other.
     OneWay,
-    /// An uncongested port beside a congested one.
+    /// Uncongested port next to a congested one.
     Congestion,
     /// Frames closer together than the standard's gap.
     ForwardPressure,
-    /// How many addresses it knows at once.
+    /// Number of addresses that the device knows at once.
     AddressCaching,
-    /// How many new addresses a second it learns.
+    /// Number of new addresses a second that the device learns.
     AddressLearning,
-    /// What it does with frames that are no frames.
+    /// Treatment of errored frames.
     ErroredFrames,
-    /// Frames to everybody.
+    /// Broadcast frames to all ports.
     Broadcast,
-    /// Pairs of ports and all ports at 99.98 % of the line's rate.
+    /// Pairs of ports and all ports at 99.98 % of line rate.
     LineRate,
-    /// The longest burst without loss, of many ports into few.
+    /// Longest burst without loss, from many ports into few.
     Microburst,
-    /// An uncongested port beside a congested one, on every four neighbouring ports.
+    /// Uncongested port next to a congested one, on every four neighbouring ports.
     HeadOfLine,
-    /// TCP from many ports into one, beside datagrams.
+    /// TCP from many ports into one, together with datagrams.
     Incast,
 }
 
-/// What is known of a test before it is made.
+/// Properties of a test.
 struct Row {
     test: SwitchTest,
     name: &'static str,
     clause: &'static str,
-    /// Who sends to whom, where its throughput is searched.
+    /// Traffic pattern; `None` if no throughput is searched.
     pattern: Option<Pattern>,
-    /// How many ports it needs.
+    /// Number of ports needed.
     ports: usize,
-    /// What the clause asks for, in our words.
+    /// Requirement of the clause, in our words.
     requirement: &'static str,
-    /// Why hosts can't make it.
+    /// Reason why hosts cannot run it; `None` if they can.
     impossible: Option<&'static str>,
 }
 
-/// All tests, RFC 2889's in its order and RFC 8239's.
+/// All tests, RFC 2889's in its order, then RFC 8239's.
 #[rustfmt::skip]
 const TESTS: [Row; 15] = [
     of_pattern(SwitchTest::Mesh, Pattern::Mesh, "RFC 2889 §5.1",
@@ -223,7 +224,7 @@ const fn row(
     Row { test, name, clause, pattern: None, ports, requirement, impossible: None }
 }
 
-/// Its throughput is searched.
+/// Creates a test with a search for its throughput.
 const fn of_pattern(
     test: SwitchTest,
     pattern: Pattern,
@@ -244,7 +245,7 @@ const fn impossible(
 }
 
 impl SwitchTest {
-    /// RFC 2889's, in its order.
+    /// Tests of RFC 2889, in its order.
     pub const RFC2889: [Self; 11] = {
         let mut tests = [Self::Mesh; 11];
         let mut at = 0;
@@ -255,7 +256,7 @@ impl SwitchTest {
         tests
     };
 
-    /// RFC 8239's but for its §3: what a buffer holds is another study's.
+    /// Tests of RFC 8239 except its §3: another study measures buffers.
     pub const RFC8239: [Self; 4] =
         [Self::LineRate, Self::Microburst, Self::HeadOfLine, Self::Incast];
 
@@ -263,17 +264,17 @@ impl SwitchTest {
         &TESTS[self as usize]
     }
 
-    /// As figures and users write it: `mesh`, `one-to-many`…
+    /// Name in figures and in requests: `mesh`, `one-to-many`…
     pub const fn as_str(self) -> &'static str {
         self.row().name
     }
 
-    /// Where it is written: `RFC 2889 §5.1`.
+    /// Clause that defines it: `RFC 2889 §5.1`.
     pub const fn clause(self) -> &'static str {
         self.row().clause
     }
 
-    /// What that asks for, in our words.
+    /// Requirement of the clause, in our words.
     pub(crate) const fn requirement(self) -> &'static str {
         self.row().requirement
     }
@@ -283,23 +284,23 @@ impl SwitchTest {
         if Self::RFC2889.contains(&self) { RFC2889.name } else { "rfc8239" }
     }
 
-    /// Who sends to whom, where its throughput is searched.
+    /// Traffic pattern; `None` if no throughput is searched.
     pub const fn pattern(self) -> Option<Pattern> {
         self.row().pattern
     }
 
-    /// How many ports it needs.
+    /// Number of ports needed.
     pub(super) const fn ports(self) -> usize {
         self.row().ports
     }
 
-    /// Why hosts can't make it, where they can't.
+    /// Reason why hosts cannot run it; `None` if they can.
     pub(super) const fn impossible(self) -> Option<&'static str> {
         self.row().impossible
     }
 }
 
-/// There is no such test.
+/// Error: the test does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a test of RFC 2889 or RFC 8239")]
 pub struct NoSuchTest(pub String);

@@ -1,12 +1,11 @@
-//! What a path sustains, as against what it swallows: frames that a queue or a token bucket took in
-//! are no rate.
+//! Sustained rate of a path, without the frames that a queue or a token bucket absorbs.
 //!
-//! Owns what a valid trial of constant load shows of a rate, how a search's bounds follow from all
-//! its trials together, and when those contradict each other. Never runs a trial.
+//! Owns the evidence that a valid trial of constant load gives for a rate, how a search's bounds
+//! follow from all its trials, and when those contradict each other. Never runs a trial.
 //!
-//! Of a saturated path whose bucket held b frames, n = r * S + b frames come within S seconds, from
-//! the first to the last. Two trials of different lengths tell r from b; the queue is what comes
-//! after the sender has stopped.
+//! A saturated path whose bucket held b frames delivers n = r * S + b frames within S seconds, from
+//! the first to the last. Two trials of different lengths separate r from b. The queue is what
+//! arrives after the sender has stopped.
 
 mod bucket;
 
@@ -18,64 +17,63 @@ use page::Caveat;
 use trial::record::DatagramsRecord;
 use trial::validity::EDGE;
 
-/// A flood that lost this share on the path is an overload however it was paced.
+/// Share of lost frames above which a flood is an overload, however it was paced.
 pub(super) const FAR_OVER: f64 = 0.2;
 
-/// How far below its best a paced sender is surely able to keep a load.
+/// Margin below its maximum within which a paced sender can certainly keep a load.
 pub(super) const PACING_MARGIN: f64 = 0.02;
 
-/// A load that passed for so long without loss was hardly a bucket's doing: so many times the usual
-/// trial, and no longer than this.
+/// Duration of a load without loss that a bucket hardly explains: this multiple of the usual trial,
+/// at most [`LASTING`].
 const LASTING_TRIALS: u64 = 30;
 const LASTING: Nanos = Nanos::from_secs(8);
 
-/// Of a load's frames, what a bucket may give.
+/// Share of a load's frames that a bucket may contribute.
 const BUCKET_SHARE: f64 = 0.005;
 
-/// A trial for the sake of its length is no longer than twice this, or twice the others.
+/// Half the maximum length of a trial that is extended only for its length, unless the others are
+/// longer.
 const LONGEST_AGAIN: Nanos = Nanos::from_secs(4);
 
-/// By so many standard deviations of their mean flows are late together.
+/// Standard deviations of the mean by which flows count as late together.
 const DEVIATIONS: f64 = 3.0;
 
-/// A bracket of more than this share of its upper end is called wide, whatever the search's own
-/// width.
+/// Share of its upper end above which a bracket counts as wide, whatever the search's own width.
 const WIDE: f64 = 0.02;
 
-/// How far, relative, a trial's forwarding rate may be above a limit found without contradicting
-/// it.
+/// Relative excess of a trial's forwarding rate over a limit that does not contradict it.
 const CONTRADICTION: f64 = 0.005;
 
-/// How likely, by a loss ratio that is the same at any load, so few losses at or below a limit must
-/// be at most for the loss to be one that grows with the load. A search tries some dozens of loads,
-/// each with a chance of its own.
+/// Probability threshold for a loss that grows with the load. It applies to the chance of so few
+/// losses at or below a limit if the loss ratio were the same at any load. A search tries some
+/// dozens of loads, with a chance each.
 const BY_CHANCE: f64 = 1e-5;
 
-/// One valid trial of constant load. Rates are of one sending port, each way.
+/// Valid trial of constant load. Rates are those of one sending port in one direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Delivery {
-    /// As it really was, frames a second.
+    /// Actual load in frames a second.
     pub(super) offered: f64,
     pub(super) duration: Nanos,
-    /// Frames of all flows.
+    /// Frames sent by all flows.
     pub(super) sent: u64,
-    /// Of these, those that never came.
+    /// Frames lost by all flows.
     pub(super) lost: u64,
-    /// Those that came only after the sender had stopped and at a rate below its: they had queued.
+    /// Frames queued: they arrived after the sender had stopped, at a lower rate.
     queued: f64,
-    /// Frames after the first that came of all flows, as one sending port's share of them, and the
-    /// longest time from the first to the last, in seconds.
+    /// Frames received after the first by all flows, as one sending port's share, and the longest
+    /// time from first to last in seconds.
     came: f64,
     span: f64,
-    /// What came out of the flow that fared worst, over the longer of sending and receiving.
+    /// Output rate of the worst flow, over the longer of sending and receiving time.
     pub(super) out: f64,
-    /// A flood whose sender was made to wait: it sent what the path took, and no more.
+    /// True for a flood with a held-back sender: it sent only what the path accepted.
     held_back: bool,
 }
 
 impl Delivery {
-    /// `offered` is the load of one sending port; a queue that holds less than `width` of a load's
-    /// frames, or a millisecond's worth, is no backlog.
+    /// Creates a delivery; `offered` is the load of one sending port. A queue below `width` of a
+    /// load's frames, or a millisecond of it, is no backlog.
     pub(super) fn of(
         flows: &[&DatagramsRecord],
         (offered, duration): (FrameRate, Nanos),
@@ -101,46 +99,46 @@ impl Delivery {
             let came = flows.iter().map(|flow| flow.received.unique.saturating_sub(1) as f64);
             own.came = came.sum::<f64>() * offered.0 / all.max(f64::MIN_POSITIVE);
             own.span = flows.iter().map(|f| f.counted_over().as_secs_f64()).fold(0.0, f64::max);
-            // Where nothing gave way, the first and the last frame of each of many flows were a
-            // little late or early by chance, and the worst of them says nothing of the path.
+            // Without an overload, the first and last frames of many flows vary by chance. The
+            // worst flow then shows nothing of the path.
             let kept = if own.short() > 0 { kept(worst) } else { stretched(flows) };
             own.out = (offered.0 * kept).min(offered.0);
         }
         own
     }
 
-    /// Of a flood whose sender was made to wait.
+    /// Marks a flood with a held-back sender.
     pub(super) fn of_held_back(self) -> Self {
         Self { held_back: true, ..self }
     }
 
-    /// Frames that the path did not bring through in the time of the load.
+    /// Frames that the path did not carry during the load.
     fn short(&self) -> u64 {
         (self.lost + self.queued()).min(self.sent)
     }
 
-    /// Frames that came, but only after the load because they had queued.
+    /// Frames that arrived only after the load, because they had queued.
     pub(super) fn queued(&self) -> u64 {
         self.queued.ceil() as u64
     }
 
-    /// As a search hears it.
+    /// Result in the form that a search takes.
     pub(super) fn seen(&self) -> Seen {
         Seen::Counted { offered: FrameRate(self.offered), sent: self.sent, lost: self.short() }
     }
 
-    /// Nothing was lost, but a backlog grew: a stall at the trial's end looks the same, so it is
-    /// looked at again.
+    /// True if nothing was lost, but a backlog grew. A stall at the trial's end looks the same, so
+    /// the trial is repeated.
     pub(super) fn only_queued(&self) -> bool {
         self.lost == 0 && self.queued > 0.0
     }
 
-    /// The share of its load that it can't tell from none.
+    /// Smallest loss ratio that the trial resolves.
     fn unresolved(&self) -> f64 {
         unresolved(self.duration, self.sent as f64)
     }
 
-    /// The share that was not brought through.
+    /// Share of the frames that the path did not carry.
     pub(super) fn short_ratio(&self) -> f64 {
         self.short() as f64 / self.sent.max(1) as f64
     }
@@ -150,14 +148,14 @@ impl Delivery {
     }
 }
 
-/// The share of its load that a trial of so many frames can't tell from none: its edges' worth of
-/// time, and one frame.
+/// Smallest loss ratio that a trial of `frames` frames resolves: the time of its edges, or one
+/// frame.
 fn unresolved(duration: Nanos, frames: f64) -> f64 {
     let edge = EDGE.as_secs_f64() / duration.as_secs_f64();
     edge.max(1.0 / frames.max(1.0)).min(1.0)
 }
 
-/// How much longer the flows took to come than to go, in the mean: sending over receiving time.
+/// Mean ratio of sending to receiving time of the flows.
 fn stretched(flows: &[&DatagramsRecord]) -> f64 {
     let share = |flow: &&DatagramsRecord| match flow.receiving.as_secs_f64() {
         receiving if receiving > 0.0 => flow.sending.as_secs_f64() / receiving,
@@ -166,10 +164,10 @@ fn stretched(flows: &[&DatagramsRecord]) -> f64 {
     flows.iter().map(share).sum::<f64>() / flows.len() as f64
 }
 
-/// Frames that waited in the path when the sender stopped; none where so few did that stamps and
-/// single late frames explain them. Of many flows that take turns in one queue each comes a turn
-/// sooner or later by chance, which their mean does not: it has to be beyond what they differ by,
-/// or one flow's own backlog beyond a turn.
+/// Frames queued in the path when the sender stopped; zero if stamps and single late frames explain
+/// them. With many flows in one queue, a flow's frames come a turn sooner or later by chance, but
+/// their mean does not. So the total must exceed the flows' variation, or one flow's own backlog a
+/// turn.
 pub(super) fn backlog(flows: &[&DatagramsRecord], width: f64) -> f64 {
     let edge = |flow: &DatagramsRecord| flow.sending_rate().0 * EDGE.as_secs_f64();
     let noted = |flow: &DatagramsRecord| width * flow.sent as f64 + edge(flow);
@@ -190,14 +188,14 @@ pub(super) fn backlog(flows: &[&DatagramsRecord], width: f64) -> f64 {
     if together { all.max(alone) } else { alone }
 }
 
-/// Frames' worth of time by which a flow took longer to come than to go; less than nothing where it
-/// took shorter.
+/// Lateness of a flow at its end in frames: receiving time beyond sending time; negative if
+/// shorter.
 fn late_frames(flow: &DatagramsRecord) -> f64 {
     let (sending, receiving) = (flow.sending.as_secs_f64(), flow.receiving.as_secs_f64());
     if receiving > 0.0 { flow.received.unique as f64 * (1.0 - sending / receiving) } else { 0.0 }
 }
 
-/// A load that came through whole in a trial that was invalid only because the tester fell short.
+/// Load without loss in a trial that was invalid only because the tester fell short.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Carried {
     offered: f64,
@@ -210,37 +208,35 @@ impl Carried {
     }
 }
 
-/// All valid trials of one way and frame size, and the loads that others carried whole.
+/// Valid trials of one path and frame size, and the loads without loss of others.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Deliveries {
     trials: Vec<Delivery>,
     carried: Vec<Carried>,
 }
 
-/// A limit found, as it may be published.
+/// Bracket of a limit, as it may be published.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Bracket {
-    /// The path sustains this; none where no load passed.
+    /// Rate that the path sustains; `None` if no load passed.
     pub(super) low: Option<f64>,
-    /// It does not sustain this; none where the highest load passed.
+    /// Rate that the path does not sustain; `None` if the highest load passed.
     pub(super) high: Option<f64>,
-    /// Where the loss does not grow with the load: a load, and the share lost at it.
+    /// Load and its loss ratio, if the loss does not grow with the load.
     pub(super) loss: Option<(f64, f64)>,
-    /// Frames that the path swallowed beyond its rate, where they are more than the bracket's
-    /// width.
+    /// Frames that the path absorbed beyond its rate; `None` if fewer than the bracket's width.
     pub(super) buffered: Option<f64>,
-    /// By this share of it `low` may be too high: a backlog that small does not show in a trial so
-    /// short.
+    /// Relative error of `low`: a small backlog does not show in a short trial.
     pub(super) unresolved: f64,
 }
 
 impl Bracket {
-    /// What the path sustains for sure.
+    /// Rate that the path certainly sustains.
     pub(super) fn surely(&self) -> Option<f64> {
         self.low.map(|low| low * (1.0 - self.unresolved))
     }
 
-    /// What is to be said of a search's bounds.
+    /// Caveats of a search's bounds.
     pub(super) fn doubts(&self, result: &GoalResult) -> Vec<Caveat> {
         let by_loss = result.relevant_upper.is_some_and(|failure| failure.by == FailedBy::Loss);
         let wide = match (self.low, self.high) {
@@ -268,35 +264,36 @@ impl Deliveries {
         self.trials.push(delivery);
     }
 
-    /// A load without loss in a trial in which the tester fell short of what was asked. It bounds a
-    /// rate from below, less what a bucket gave, but a search does not count it as a trial.
+    /// Adds a load without loss in a trial in which the tester fell short of the requested load. It
+    /// is a lower bound of the rate, less a bucket's frames, but a search does not count it as a
+    /// trial.
     pub(super) fn push_carried(&mut self, offered: FrameRate, duration: Nanos) {
         self.carried.push(Carried { offered: offered.0, duration });
     }
 
-    /// The highest rate at which frames came out, over whole trials and without what a bucket gave.
+    /// Highest rate received over whole trials, without a bucket's frames.
     pub(super) fn highest(&self) -> Option<f64> {
         self.trials.iter().map(|one| self.without_bucket(one)).max_by(f64::total_cmp)
     }
 
-    /// Frames that a bucket gave at first, where they are a share of a rate: of one sending port.
+    /// Frames of a bucket for one sending port, if they are a notable share of a rate.
     pub(super) fn notable_bucket(&self) -> Option<f64> {
         self.bucket().filter(|bucket| bucket.is_notable).map(|bucket| bucket.frames)
     }
 
-    /// Frames a second without what such a bucket gives.
+    /// Rate in frames a second without a notable bucket's frames.
     pub(super) fn rate_of_bucket(&self) -> Option<f64> {
         self.bucket().filter(|bucket| bucket.is_notable).map(|bucket| bucket.rate)
     }
 
-    /// For how long a load has to last so that what a bucket gives is a small share of it.
+    /// Minimum duration of a load for which a bucket's frames are a small share.
     pub(super) fn long_enough_for_a_rate(&self) -> Nanos {
         let seconds = self.bucket().map_or(0.0, |one| one.frames / one.rate / BUCKET_SHARE);
         Nanos::from_secs_f64(seconds).min(LONGEST_AGAIN)
     }
 
-    /// The load and length of a further trial, where those that saturated the path are all of a
-    /// length and so can't tell a rate from a bucket.
+    /// Load and length of a further trial, if all saturated trials have one length and so do not
+    /// separate rate and bucket.
     pub(super) fn another_length(&self) -> Option<(f64, Nanos)> {
         let saturated = || self.trials.iter().filter(|one| one.saturated() && !one.held_back);
         let lowest = saturated().map(|one| one.offered).min_by(f64::total_cmp)?;
@@ -308,8 +305,8 @@ impl Deliveries {
         Some(((lowest * 1.5).min(out * 2.0), longer(longest)))
     }
 
-    /// The highest load that passed, where no trial at about it lasted so long; none where a trial
-    /// was saturated, so that a limit shows.
+    /// Highest load that passed, if no trial near it lasted long enough; `None` if a trial was
+    /// saturated, which shows the limit.
     pub(super) fn passed_briefly(&self, lasting: Nanos) -> Option<f64> {
         if self.trials.iter().any(Delivery::saturated) {
             return None;
@@ -321,8 +318,8 @@ impl Deliveries {
         (!self.trials.iter().any(lasted)).then_some(highest.offered)
     }
 
-    /// The length of a further flood, where nothing but floods whose sender was held back tells of
-    /// the path, and all of these were of a length.
+    /// Length of a further flood; `None` unless floods of one length with a held-back sender are
+    /// the only evidence.
     pub(super) fn another_flood(&self) -> Option<Nanos> {
         let lossless = self.trials.iter().all(|one| one.held_back || !one.saturated());
         let longest =
@@ -330,7 +327,7 @@ impl Deliveries {
         (lossless && !self.of_two_lengths()).then(|| longer(longest))
     }
 
-    /// Whether saturated trials are of two lengths, so that no other tells more of a bucket.
+    /// True if saturated trials have two lengths, which is enough to find a bucket.
     fn of_two_lengths(&self) -> bool {
         let saturated: Vec<&Delivery> = self.trials.iter().filter(|one| one.saturated()).collect();
         two_lengths(&saturated).is_some()
@@ -340,13 +337,13 @@ impl Deliveries {
         Bucket::of(&self.trials)
     }
 
-    /// A trial's forwarding rate less what a bucket gave.
+    /// Forwarding rate of a trial without a bucket's frames.
     fn without_bucket(&self, one: &Delivery) -> f64 {
         self.less_bucket(one.out, one.span.max(one.duration.as_secs_f64()))
     }
 
-    /// A rate over so many seconds less what a bucket gave: where that is much, no more than the
-    /// rate that longer trials tell, for a bucket is not as full each time.
+    /// Rate over `seconds` without a bucket's frames. If they are many, it is at most the rate from
+    /// longer trials, as the bucket's level varies.
     fn less_bucket(&self, rate: f64, seconds: f64) -> f64 {
         match self.bucket() {
             Some(bucket) if bucket.is_notable => rate.min(bucket.rate),
@@ -355,13 +352,12 @@ impl Deliveries {
         }
     }
 
-    /// The most frames that waited when a sender stopped, of trials that lost some: the queue was
-    /// full.
+    /// Largest queue when a sender stopped, which is full in trials with loss.
     fn queue(&self) -> f64 {
         self.trials.iter().map(|one| one.queued).fold(0.0, f64::max)
     }
 
-    /// What a search's result comes to beside all trials.
+    /// Bracket from a search's result and all trials.
     pub(super) fn bracket(&self, result: &GoalResult, goal: &Goal) -> Bracket {
         let failure = result.relevant_upper;
         let high = failure.map(|failure| failure.rate.0 * (1.0 + self.one_frame(failure.rate.0)));
@@ -375,8 +371,7 @@ impl Deliveries {
         let passed = self.passed_at(lower, goal);
         let carried = self.carried_at(lower).filter(|_| passed.is_none());
         let low = match (passed, carried) {
-            // What came out is all that is known to be forwarded; the goal allows a share of it to
-            // be lost.
+            // Only the received rate is known to be forwarded; the goal allows a share of loss.
             (Some(one), _) => (self.without_bucket(one) / (1.0 - goal.loss_ratio)).min(lower),
             (None, Some(one)) => self.less_bucket(one.offered, one.duration.as_secs_f64()),
             (None, None) => lower,
@@ -397,30 +392,30 @@ impl Deliveries {
         }
     }
 
-    /// Of the trials that failed at a load, the share that one frame is: so much higher a path's
-    /// rate may be where the trial's edges cost a frame.
+    /// Share that one frame has in the failed trials at a load. The path's rate may be higher by
+    /// that, as a trial's edges can cost a frame.
     fn one_frame(&self, load: f64) -> f64 {
         let at = |one: &&Delivery| (one.offered / load - 1.0).abs() < 1e-9 && one.short() > 0;
         let most = self.trials.iter().filter(at).map(|one| one.sent).max();
         most.map_or(0.0, |sent| 1.0 / sent.max(1) as f64)
     }
 
-    /// The longest trial at that load that met the goal.
+    /// Longest trial at a load that met the goal.
     fn passed_at(&self, load: f64, goal: &Goal) -> Option<&Delivery> {
         let at = |one: &&Delivery| (one.offered / load - 1.0).abs() < 1e-9;
         let passed = |one: &&Delivery| one.short_ratio() <= goal.loss_ratio;
         self.trials.iter().filter(at).filter(passed).max_by_key(|one| one.duration)
     }
 
-    /// The longest trial without loss in which the tester fell short, where that load was its own.
+    /// Longest trial without loss in which the tester fell short, at this load.
     fn carried_at(&self, load: f64) -> Option<&Carried> {
         let at = |one: &&Carried| (one.offered / load - 1.0).abs() < 1e-9;
         self.carried.iter().filter(at).max_by_key(|one| one.duration)
     }
 
-    /// A limit that another trial contradicts, because more came through at a higher load, stands
-    /// only if the loss grows with the load: else it is where chance had it. The load is the
-    /// highest that was forwarded about whole.
+    /// Loss that does not grow with the load. If more frames came through at a higher load, a limit
+    /// holds only if the loss grows with the load. Otherwise returns the highest load that was
+    /// forwarded almost without loss, and its loss ratio.
     fn loss_not_by_load(
         &self,
         low: Option<f64>,
@@ -433,7 +428,7 @@ impl Deliveries {
         if out(best) <= high * (1.0 + CONTRADICTION) {
             return None;
         }
-        // Loads that it has been seen to forward, above the limit, and what was lost at them.
+        // Loads above the limit that the path forwarded, and their loss.
         let above = |one: &&Delivery| {
             low.is_none_or(|low| one.offered > low)
                 && one.offered <= out(best) * (1.0 + CONTRADICTION)
@@ -441,8 +436,8 @@ impl Deliveries {
         let carried = || self.trials.iter().filter(above);
         let highest = carried().max_by(|a, b| a.offered.total_cmp(&b.offered)).unwrap_or(best);
         let ratio = share(carried());
-        // All trials up to it, and not only those without loss: the search stopped where it had
-        // luck.
+        // Includes all trials up to it, not only those without loss, as the search stopped at a
+        // lucky one.
         let below = |one: &&Delivery| low.is_some_and(|low| one.offered <= low * (1.0 + 1e-9));
         let (mut sent, mut short) = (0, 0);
         for one in self.trials.iter().filter(below) {
@@ -455,14 +450,14 @@ impl Deliveries {
     }
 }
 
-/// The share of these trials' frames that was not brought through.
+/// Share of these trials' frames that the path did not carry.
 fn share<'a>(trials: impl Iterator<Item = &'a Delivery>) -> f64 {
     let (sent, short) =
         trials.fold((0, 0), |(sent, short), one| (sent + one.sent, short + one.short()));
     short as f64 / sent.max(1) as f64
 }
 
-/// How likely so many events or fewer are where `mean` are expected.
+/// Probability of at most `events` events, if `mean` are expected.
 fn poisson_at_most(events: u64, mean: f64) -> f64 {
     if events as f64 >= mean {
         return 1.0;
@@ -476,12 +471,12 @@ fn poisson_at_most(events: u64, mean: f64) -> f64 {
     sum
 }
 
-/// Of another length than the longest so far.
+/// Length of a trial that differs enough from the longest so far.
 pub(super) fn longer(longest: Nanos) -> Nanos {
     (longest * 4).min(longest.max(LONGEST_AGAIN) * 2)
 }
 
-/// How long a load has to pass that is no bucket's doing, beside trials of that length.
+/// Duration for which a load must pass to rule out a bucket, next to trials of the given length.
 pub(super) fn lasting(duration: Nanos) -> Nanos {
     LASTING.min(duration * LASTING_TRIALS)
 }

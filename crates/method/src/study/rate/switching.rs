@@ -1,9 +1,9 @@
 //! The study `switching`: a switch with all its ports at work, by the tests of RFC 2889 and RFC
 //! 8239.
 //!
-//! Owns a file each for the request, the order of the tests, each test, what was found and its
-//! page. Never calls a frame received that came by a wrong port: it is counted as flooded. A test
-//! that can't be made where it runs has a value that says why.
+//! Owns a file each for the request, the order of the tests, each test, the findings and the page.
+//! Never counts a frame from a wrong port as received: it is flooded. A test that cannot be run has
+//! a value with the reason.
 
 mod addresses;
 mod broadcast;

@@ -1,11 +1,10 @@
-//! What is called throughput: the highest load that a path sustains (RFC 1242 §3.17, RFC 2544
-//! §26.1, RFC 9971), found by a search, whoever sends to whom. A load is a rate of each sending
-//! port.
+//! Throughput: the highest load that a path sustains (RFC 1242 §3.17, RFC 2544 §26.1, RFC 9971),
+//! found by a search for any traffic pattern. A load is a rate of each sending port.
 //!
-//! Owns which loads are offered, what floods tell before the first of them, and whose limit the
-//! result is. Never counts what the tester could not do as a loss: such a load only bounds the
-//! search. A load passes only if as much comes out as goes in: what a buffer swallows is no rate
-//! (`sustained`). Never builds a flow.
+//! Owns the offered loads, the use of floods before the first of them, and the limiting component
+//! of the result. A load beyond the tester only bounds the search, and never counts as a loss. A
+//! load passes only if the output rate equals the input rate: frames absorbed by a buffer are no
+//! rate (`sustained`). Never builds a flow.
 
 mod floods;
 
@@ -29,39 +28,38 @@ use trial::{Result, Schedule};
 
 pub(super) use floods::Floods;
 
-/// How far above a device's throughput its bypass is searched. The verdict asks only whether the
-/// tester does clearly more without the device; what the tester can do at most is the flood's
-/// figure.
+/// Factor above a device's throughput up to which its bypass is searched. The verdict only asks if
+/// the tester is clearly faster without the device; its maximum is the flood's figure.
 pub(super) const BYPASS_HEADROOM: f64 = 2.0;
 
-/// A search's trials at its highest load: MLRsearch throws the first away (RFC 9971's warm-up).
+/// Trials of a search at its highest load: MLRsearch discards the first (RFC 9971's warm-up).
 const WARM_UP_AND_FIRST: usize = 2;
 
-/// Frames that a trial at a goal's loss ratio loses, so that one more or less decides nothing.
+/// Frames lost in a trial at a goal's loss ratio, so that one more or less decides nothing.
 const LOST_AT_THE_GOAL: f64 = 10.0;
 
-/// No trial is made longer than this for its number of frames.
+/// Maximum length of a trial that is extended for its number of frames.
 const LONGEST_FOR_ITS_FRAMES: Nanos = Nanos::from_secs(5);
 
-/// How a throughput is searched.
+/// Method of a throughput search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SearchKind {
-    /// MLRsearch (RFC 9971): all goals of one trial length at once. One that a single long trial
-    /// decides, and that shares its length with no other, is halved all the same.
+    /// MLRsearch (RFC 9971): all goals of one trial length at once. A goal that one long trial
+    /// decides, and that shares its length with no other, is bisected anyway.
     Mlr,
-    /// Halving the interval, one goal after another.
+    /// Bisection, one goal after another.
     Binary,
 }
 
-/// What is searched for, and how.
+/// Goals and method of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Terms {
     pub(super) names: Vec<GoalName>,
     pub(super) kind: SearchKind,
     pub(super) rules: SearchRules,
     pub(super) profile: Profile,
-    /// Of the trials on the way, and at the end.
+    /// Duration of the intermediate trials.
     pub(super) duration: Nanos,
     pub(super) final_duration: Nanos,
     pub(super) precision: f64,
@@ -70,8 +68,8 @@ pub(super) struct Terms {
 }
 
 impl Terms {
-    /// With the study's durations: those of goals with long trials are the study's, the short ones'
-    /// no longer than its trials on the way.
+    /// Goals with the study's durations. Goals with long trials take the study's; short trials are
+    /// at most as long as its intermediate ones.
     pub(super) fn goals(&self) -> Vec<Goal> {
         let of = |name: GoalName| {
             let named = match self.profile {
@@ -98,7 +96,7 @@ impl Terms {
         self.names.iter().copied().map(of).collect()
     }
 
-    /// The goals that are searched together.
+    /// Groups of goals that are searched together.
     pub(super) fn rounds(&self) -> Vec<Vec<Goal>> {
         match self.kind {
             SearchKind::Mlr => vec![self.goals()],
@@ -106,7 +104,7 @@ impl Terms {
         }
     }
 
-    /// The search for goals that are searched together.
+    /// Creates the search for goals that are searched together.
     pub(super) fn search(&self, goals: &[Goal], range: LoadRange) -> Box<dyn Search> {
         match (self.kind, goals) {
             (SearchKind::Binary, [goal]) => Box::new(BinarySearch::new(*goal, range)),
@@ -114,8 +112,8 @@ impl Terms {
         }
     }
 
-    /// `binary` or `mlr`: a goal that one long trial decides, and that shares its trials with no
-    /// other, is halved for whatever is asked, because shorter trials can't replace that one.
+    /// Name of the search: `binary` or `mlr`. A goal that one long trial decides, and that shares
+    /// its trials with no other, is always bisected, as shorter trials cannot replace that one.
     pub(super) fn search_name(&self, goal: &Goal, together: &[Goal]) -> &'static str {
         let alike = together.iter().filter(|other| other.final_duration == goal.final_duration);
         let lone = goal.one_pass_decides() && alike.count() == 1;
@@ -126,8 +124,8 @@ impl Terms {
         !matches!(self.rules, SearchRules::OfPatterns)
     }
 
-    /// A loss ratio is seen only in trials of enough frames, and a rate in a few; within bounds,
-    /// and never shorter than asked.
+    /// Duration that yields enough frames for a rate or a loss ratio, within bounds; never shorter
+    /// than requested.
     fn long_enough(&self, Attempt { rate, duration }: Attempt, loss_ratio: f64) -> Nanos {
         if !self.common() {
             return duration;
@@ -138,65 +136,65 @@ impl Terms {
     }
 }
 
-/// A load to offer.
+/// Load to offer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Load {
     pub(super) purpose: Purpose,
-    /// Of each sending port.
+    /// Schedule of each sending port.
     pub(super) schedule: Schedule,
     pub(super) duration: Nanos,
-    /// How often it was offered before, for the same purpose.
+    /// Number of earlier offers of the same load for the same purpose.
     pub(super) before: u32,
 }
 
-/// What a load is offered for.
+/// Purpose of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// What the tester offers in even gaps.
+    /// Measures the load that the tester offers at even gaps.
     Pacing,
-    /// The search itself.
+    /// Runs the search itself.
     Search,
-    /// Another length of a saturated path's trial.
+    /// Measures a saturated path with another trial length.
     Saturation,
 }
 
-/// Offers a load on the path that is searched: some ports that send to others, frames of one kind.
+/// Callback that offers a load on the searched path, with fixed ports and frames.
 pub(super) type Offering<'a> = dyn FnMut(Load) -> Result<Tried> + 'a;
 
-/// A path's searches, over.
+/// Completed searches of a path.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Searched {
     results: Vec<GoalResult>,
-    /// Loads, as asked, at which PAUSE frames held a sender back.
+    /// Requested loads at which PAUSE frames held a sender back.
     held_back: Vec<f64>,
-    /// How often each load was offered for so long.
+    /// Number of offers by load and duration.
     asked: BTreeMap<(u64, Nanos), u32>,
-    /// Every valid trial.
+    /// Valid trials.
     pub(super) deliveries: Deliveries,
-    /// Loads without loss: their rate as it was, the trial's length, and how even they were.
+    /// Loads without loss: actual rate, trial length and pacing.
     paced: Vec<(f64, Nanos, Pacing)>,
-    /// What came of the trial with the highest forwarding rate.
+    /// Counts of the trial with the highest forwarding rate.
     pub(super) highest: Option<Count>,
-    /// Its trials, and whether some were tried again.
+    /// Trials of the search, and those repeated.
     noted: Noted,
-    /// A trial failed for no limit of the tester's, and no more was asked.
+    /// True if a trial failed for another reason than the tester's limits, which ended the search.
     pub(super) broken: bool,
 }
 
 impl Searched {
-    /// Of a search that was carried out elsewhere.
+    /// Creates the result of a search that ran elsewhere.
     pub(super) fn of(results: Vec<GoalResult>, deliveries: Deliveries) -> Self {
         Self { results, deliveries, ..Self::default() }
     }
 
-    /// Takes in a trial of the search that counts, asked for at `rate`.
+    /// Takes in a counted trial of the search at the requested `rate`.
     fn count(&mut self, tried: &Tried, delivery: Delivery, rate: FrameRate, terms: &Terms) {
         let count = Count::of(tried.measured());
         if self.highest.is_none_or(|highest| count.received > highest.received) {
             self.highest = Some(count);
         }
         if let (0, Some(flow)) = (delivery.lost, tried.measured().next()) {
-            // Gaps are those of each thread.
+            // Gaps are measured per thread.
             let each = FrameRate(rate.0 / f64::from(terms.threads));
             let pacing = Pacing::of(flow, each);
             self.paced.push((delivery.offered, tried.trial.phases.load, pacing));
@@ -204,8 +202,8 @@ impl Searched {
         self.deliveries.push(delivery);
     }
 
-    /// The highest load that passed was offered for long. Where a bucket had let it pass, it is one
-    /// that does not.
+    /// Takes in a long trial of the highest load that passed. If a bucket had let it pass, the load
+    /// becomes a failed one.
     fn did_not_last(&mut self, long: &Delivery, terms: &Terms) {
         let Some(rate) = self.deliveries.rate_of_bucket() else { return };
         if rate >= long.offered * (1.0 - PACING_MARGIN) {
@@ -221,7 +219,7 @@ impl Searched {
         }
     }
 
-    /// How even the longest of the loads nearest to `rate` was.
+    /// Pacing of the longest trial at the load nearest to `rate`.
     pub(super) fn pacing_at(&self, rate: f64) -> Option<&Pacing> {
         let best = self.paced.iter().min_by(|a, b| {
             let off = |x: f64| (x / rate - 1.0).abs();
@@ -234,20 +232,21 @@ impl Searched {
         self.results.iter().find(|result| result.goal == goal)
     }
 
-    /// What may be published of it.
+    /// Bracket for publication.
     pub(super) fn bracket(&self, goal: &Goal) -> Bracket {
         let of = |result| self.deliveries.bracket(result, goal);
         self.result(goal.name).map(of).unwrap_or_default()
     }
 
-    /// Frames a second that each sending port gets through; `None` where no load passed, or none is
-    /// the limit.
+    /// Frames a second that each sending port gets through; `None` if no load passed, or the loss
+    /// does not grow with the load.
     pub(super) fn value(&self, goal: &Goal) -> Option<f64> {
         let bracket = self.bracket(goal);
         bracket.low.filter(|_| bracket.loss.is_none())
     }
 
-    /// What a goal's row says beside its verdict; frames are of so many octets.
+    /// Writes a goal's conditions and caveats into a row, without its verdict. `octets` is the
+    /// frame size.
     pub(super) fn describe(&self, goal: &Goal, octets: f64, row: &mut Row) {
         let bracket = self.bracket(goal);
         let result = self.result(goal.name);
@@ -266,10 +265,9 @@ impl Searched {
         add(Key::FinalDuration, goal.final_duration.0.into());
     }
 
-    /// The load at the lower bound as it really was, of so many senders together; the interval is
-    /// the search's bracket, which has no confidence. A load that only the tester could not offer
-    /// bounds nobody from above; without a load that passed there is an upper end, and no value:
-    /// nothing was tried below.
+    /// Figure of a goal: the actual load at the lower bound, for `senders` together. The interval
+    /// is the search's bracket, which has no confidence. A load beyond the tester is no upper
+    /// bound. If no load passed, there is an upper bound and no value.
     pub(super) fn figure(&self, goal: &Goal, senders: f64, row: &Row) -> Figure {
         let bracket = self.bracket(goal);
         let value = self.value(goal);
@@ -281,8 +279,8 @@ impl Searched {
         figure
     }
 
-    /// What gave way at the load above the value. A search that ended at its ceiling or at what the
-    /// tester can do never drove the path to its limit.
+    /// Component at its limit at the load above the value. A search that ended at its ceiling or at
+    /// the tester's limit never drove the path to its own.
     pub(super) fn driven(&self, goal: GoalName) -> Driven {
         let failed = self.result(goal).and_then(|result| result.relevant_upper);
         match failed {
@@ -292,8 +290,8 @@ impl Searched {
         }
     }
 
-    /// What a verdict rests on, beside what the bypass is known to carry; a limit that is none
-    /// leaves nothing. `link` is what the media carry of a sending port's load.
+    /// Evidence for a verdict, with the known capacity of the bypass. It is empty if the loss does
+    /// not grow with the load. `link` is the medium's rate for a sending port's load.
     pub(super) fn evidence(
         &self,
         goal: &Goal,
@@ -312,32 +310,33 @@ impl Searched {
         Evidence::Rate(RateEvidence { link, ..RateEvidence::of(rates, driven) })
     }
 
-    /// As the bypass beside a device: its `high` may be the tester's, for here both are its own.
+    /// Bracket of a bypass next to a device. The upper bound may be the tester's, as both belong to
+    /// the tester here.
     pub(super) fn beside(&self, goal: &Goal) -> Option<verdict::Bracket> {
         let own = self.bracket(goal);
         let bracket = verdict::Bracket { low: own.low, high: own.high };
         (own.loss.is_none() && self.result(goal.name).is_some()).then_some(bracket)
     }
 
-    /// The highest value that the path was driven to.
+    /// Highest value to which the path was driven.
     pub(super) fn highest_driven(&self, goals: &[Goal]) -> Option<f64> {
         let driven = goals.iter().filter(|goal| self.driven(goal.name) != Driven::No);
         driven.filter_map(|goal| self.value(goal)).max_by(f64::total_cmp)
     }
 }
 
-/// How far a path is searched.
+/// Extent of a search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reach {
-    /// What the link carries, or enough for a verdict, frames a second.
+    /// Upper bound in frames a second: line rate, or enough for a verdict.
     pub(super) ceiling: f64,
-    /// Whether a device is in it. Then the highest load that passes has to pass for long, too: it
-    /// may be a token bucket's doing, and a cable has none. And the tester's limit is looked for no
-    /// closer than it bounds: over a cable it is what devices are held against.
+    /// True if the path has a device. The highest load that passes must then pass a long trial too,
+    /// because of token buckets, which a cable lacks. The tester's limit is searched with less
+    /// precision, as it is only a bound; over a cable, devices are compared with it.
     pub(super) device: bool,
 }
 
-/// Searches a path for the terms' goals, up to the most that the tester offers in even gaps.
+/// Searches a path for the terms' goals, up to the maximum that the tester offers at even gaps.
 pub(super) fn search(
     offer: &mut Offering<'_>,
     mut floods: Floods,
@@ -350,7 +349,7 @@ pub(super) fn search(
         return Ok(searched);
     };
     let mut max = FrameRate(most.0.min(reach.ceiling));
-    // Nothing is learnt from a paced trial there that the flood has not told.
+    // A paced trial there would show nothing that the flood has not.
     let overload = floods.overload.filter(|_| max.0 >= most.0);
     let overloaded = floods.overload.is_some();
     searched.deliveries.extend(std::mem::take(&mut floods.limited));
@@ -408,8 +407,8 @@ const fn saturation(schedule: Schedule, duration: Nanos) -> Load {
     Load { purpose: Purpose::Saturation, schedule, duration, before: 0 }
 }
 
-/// The most that the senders offer in even gaps, up to `wanted`: a flood is no measure of that (RFC
-/// 9971 §4.6.2 asks for a load that the tester can offer).
+/// Maximum load that the senders offer at even gaps, up to `wanted`. A flood does not measure that
+/// (RFC 9971 §4.6.2 requires a load that the tester can offer).
 fn most_paced(offer: &mut Offering<'_>, terms: &Terms, wanted: FrameRate) -> Result<FrameRate> {
     let schedule = Schedule::Paced(wanted);
     let load = Load { purpose: Purpose::Pacing, schedule, duration: terms.duration, before: 0 };
@@ -419,8 +418,8 @@ fn most_paced(offer: &mut Offering<'_>, terms: &Terms, wanted: FrameRate) -> Res
     Ok(if short { most } else { wanted })
 }
 
-/// Where trials of one length alone saturated the path, one of another length. Where a busy tester
-/// spoils that one, a flood, which is valid however late its frames are.
+/// Offers a trial of another length, if all trials that saturated the path have one length. If a
+/// busy tester spoils it, a flood follows, which is valid with late frames too.
 fn tell_rate_from_bucket(
     offer: &mut Offering<'_>,
     mut floods: Floods,
@@ -432,7 +431,7 @@ fn tell_rate_from_bucket(
     if !terms.common() {
         return attempt_load(offer, terms, (Attempt { rate, duration }, 0.0), searched).map(drop);
     }
-    // At the tester's highest rate a paced load is hardest to keep.
+    // A paced load is hardest to keep at the tester's highest rate.
     let most =
         terms.rules == SearchRules::Buckets && floods.most().is_some_and(|most| rate.0 >= most.0);
     let schedule = if most { Schedule::Greedy } else { Schedule::Paced(rate) };
@@ -446,8 +445,8 @@ fn tell_rate_from_bucket(
     Ok(())
 }
 
-/// One trial, or two where only a backlog speaks against the load; `None` where it failed for no
-/// limit of the tester's.
+/// Runs one trial, or two if only a backlog speaks against the load. `None` if it failed for
+/// another reason than the tester's limits.
 fn attempt_load(
     offer: &mut Offering<'_>,
     terms: &Terms,
@@ -478,7 +477,7 @@ fn attempt_load(
             searched.held_back.push(rate.0);
         }
         let lossless = lossless_load(&tried);
-        // A search takes it as it was, or as no more than was asked.
+        // A search uses the load as it was, or capped at the requested rate.
         for load in lossless.into_iter().flat_map(|load| [load, FrameRate(load.0.min(rate.0))]) {
             searched.deliveries.push_carried(load, duration);
         }

@@ -1,4 +1,4 @@
-//! How long a device is busy before a load and after it.
+//! Time that a device is busy before and after a load.
 //!
 //! Pure. Never runs a trial.
 
@@ -6,14 +6,14 @@ use measure::{FrameRate, Nanos};
 use trial::record::DatagramsRecord;
 use trial::{Datagrams, Flow, FlowKind, Gate, Role, Schedule, Trial};
 
-/// Before a load: six frames of each flow, both ends', so that a device no faster than the load has
-/// none of them left.
+/// Learning frames of each flow before a load, from both ends. A device no slower than the load has
+/// forwarded them before it.
 const LEARNING_FRAMES: f64 = 6.0;
-/// A device that needs longer loses some of a load to them.
+/// Maximum time for learning frames; a slower device loses some of the load to them.
 const LONGEST_LEARNING: Nanos = Nanos::from_secs(10);
 
-/// How long a device as slow as a paced load works on the learning frames; before a burst, one of
-/// the rate that was found.
+/// Time that a device as slow as a paced load needs for the learning frames; before a burst, one of
+/// the measured rate.
 pub(super) fn for_learning(flows: &[Flow], found: Option<FrameRate>) -> Nanos {
     let paced = flows.iter().filter_map(|flow| match &flow.kind {
         FlowKind::Datagrams(Datagrams { schedule: Schedule::Paced(rate), .. }) => Some(rate.0),
@@ -26,7 +26,7 @@ pub(super) fn for_learning(flows: &[Flow], found: Option<FrameRate>) -> Nanos {
     Nanos::from_secs_f64(LEARNING_FRAMES / slowest).min(LONGEST_LEARNING)
 }
 
-/// Whether a trial fills whatever buffers there are: a flood or a burst.
+/// True if a trial fills all buffers: a flood or a burst.
 pub(super) fn fills(trial: &Trial) -> bool {
     let burst = |flow: &Flow| {
         let FlowKind::Datagrams(asked) = &flow.kind else { return false };
@@ -35,8 +35,8 @@ pub(super) fn fills(trial: &Trial) -> bool {
     trial.gate == Gate::Flood || trial.flows.iter().any(burst)
 }
 
-/// Seconds between two arrivals; of a single one what has passed since. None where none came, or
-/// nobody stamped them.
+/// Mean seconds between two arrivals; after a single one, the time since. `None` without arrivals
+/// or stamps.
 pub(super) fn mean_gap(flow: &DatagramsRecord) -> Option<f64> {
     match flow.received.unique {
         0 => None,

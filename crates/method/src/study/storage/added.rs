@@ -1,8 +1,8 @@
-//! By how much operations take longer through a device than over its direct cable: as they did,
-//! and as their round trips tell.
+//! Latency that a device adds to operations, compared with its direct cable: observed, and
+//! predicted from RTTs.
 //!
-//! Owns the intervals of both, which allow for the messages beside the operations and for what a
-//! prediction leaves unexplained, and when a prediction holds. Pure.
+//! Owns the intervals of both, which allow for the separate messages and the unexplained rest, and
+//! the criterion for a prediction that holds. Pure.
 
 use measure::blocks::{BlockEstimate, paired_shift};
 use measure::{Interval, comparison, quantile};
@@ -16,12 +16,12 @@ use crate::study::rows::{CONFIDENCE, Row};
 use crate::verdict::{Delays, Evidence, Setting};
 use page::{Caveat, Figure, Key, Metric, Reply, Unit, Verdict};
 
-/// The name of an estimate from round trips.
+/// Name of an estimate from RTTs.
 const PREDICTED: &str = "predicted";
 
 impl Blocks<'_> {
-    /// True where the cable's operations can stand beside the device's. Those that wait for each
-    /// other's octets do not show what a round trip adds to them.
+    /// True if the cable's operations are comparable with the device's. Operations that wait for
+    /// each other's octets do not show the effect of an RTT.
     pub(super) fn has_comparison(&self) -> bool {
         self.own.is_remote()
             && self.ways.bypass_of(self.way).is_some()
@@ -29,12 +29,12 @@ impl Blocks<'_> {
             && !self.crossing.is_full
     }
 
-    /// The device's blocks, each with the cable's.
+    /// Blocks of the device, paired with the cable's.
     fn pairs(&self) -> Vec<(&Sample, &Sample)> {
         self.own.samples.iter().filter_map(|own| Some((own, self.cable_at(own)?))).collect()
     }
 
-    /// The time that the device adds to an operation.
+    /// Latency that the device adds to an operation.
     pub(super) fn added(&self, which: Which, seed: u64) -> Added {
         let row = self.row(which).with(Key::Statistic, "mean");
         let pairs = self.pairs();
@@ -55,7 +55,7 @@ impl Blocks<'_> {
             }
             row.of_estimate(Metric::IoLatencyAdded, Unit::Nanoseconds, shift)
         };
-        // A remainder is nobody's.
+        // A rest has no verdict.
         let rest = row.clone().with(Key::Estimate, "observed-less-predicted");
         let rest = Row { verdict: Verdict::Undetermined, ..rest.with(Key::Agrees, agrees.code()) };
         Added {
@@ -70,7 +70,7 @@ impl Blocks<'_> {
         }
     }
 
-    /// Operations a second that the device should do: the cable's, with the round trips' difference
+    /// Predicted operations a second of the device: the cable's, with the difference of the RTTs
     /// added.
     pub(super) fn predicted_rate(&self) -> Figure {
         let value = |(own, cable): &(&Sample, &Sample)| {
@@ -84,8 +84,8 @@ impl Blocks<'_> {
         row.over_blocks(Metric::Iops, Unit::OperationsPerSecond, &values)
     }
 
-    /// Operations a second through a device without latency, at most: what the messages tell, or
-    /// what was seen, whichever is more; and no messages beside it.
+    /// Upper bound of the operations a second through a device without latency, and without
+    /// separate messages: predicted or observed, whichever is more.
     pub(super) fn rate_without_device(&self) -> Option<Figure> {
         let crossing = &self.crossing;
         self.at_most("device-without-latency", true, |own| {
@@ -98,8 +98,8 @@ impl Blocks<'_> {
     }
 }
 
-/// The time that operations take longer through the device than over the cable: as they did, as
-/// their round trips tell, and what is left between the two.
+/// Additional latency of operations through the device: observed, predicted from RTTs, and the
+/// difference of both.
 struct Shifts {
     observed: Option<BlockEstimate>,
     predicted: Option<BlockEstimate>,
@@ -109,7 +109,7 @@ struct Shifts {
 }
 
 impl Shifts {
-    /// From each block's sample of the device and of the cable.
+    /// Computes the shifts from each block's sample of the device and of the cable.
     fn new(pairs: &[(&Sample, &Sample)], crossing: &Crossing<'_>, which: Which, seed: u64) -> Self {
         let both = |value: &dyn Fn(&Sample) -> Option<f64>| -> Vec<(f64, f64)> {
             pairs.iter().filter_map(|(a, b)| Some((value(a)?, value(b)?))).collect()
@@ -120,8 +120,7 @@ impl Shifts {
         let waited = both(&|s| s.mean_of(which, |kind| crossing.disturbance(s, kind)));
         let [observed, predicted, rest] =
             [&seen, &told, &left].map(|both| paired_shift(both, CONFIDENCE, seed));
-        // Without the messages beside them those through the device may take so much less, and
-        // those over the cable.
+        // Without the separate messages, operations over either path may be faster by this much.
         let (own, beside): (Vec<f64>, Vec<f64>) = waited.into_iter().unzip();
         let [less, more] = [own, beside].map(|all| quantile::median(&all).unwrap_or(0.0));
         let widened = |found: Option<BlockEstimate>| {
@@ -130,7 +129,7 @@ impl Shifts {
             found.interval.high += more;
             Some(found)
         };
-        // What a prediction leaves unexplained it may be off by.
+        // The prediction may be wrong by its unexplained rest.
         let predicted = predicted.map(|mut found| {
             if let Some(rest) = rest {
                 found.interval.low = found.interval.low.min(found.value + rest.interval.low);
@@ -149,7 +148,7 @@ impl Shifts {
             .each_ref()
             .map(|both| Evidence::Delay(Delays::paired(both)).verdict(setting));
         let apart = |found: Option<BlockEstimate>, verdict: Verdict| match found {
-            // All of it may be the messages'.
+            // The whole difference may be due to the messages.
             Some(found)
                 if verdict == Verdict::DeviceLimited
                     && found.interval.low <= 0.0
@@ -164,8 +163,8 @@ impl Shifts {
         [apart(self.observed, seen), apart(self.predicted, told)]
     }
 
-    /// True if a prediction may stand as a figure of its own: what is left between observed and
-    /// predicted is within a hundredth of what was observed, or can't be told from that.
+    /// True if a prediction is a figure of its own: the rest is within a hundredth of the observed
+    /// value, or not significant.
     fn holds(&self) -> bool {
         let (Some(observed), Some(rest)) = (self.observed, self.rest) else { return false };
         let Interval { low, high, .. } = rest.interval;
@@ -174,15 +173,15 @@ impl Shifts {
     }
 }
 
-/// The largest difference that does not matter, in nanoseconds: [`MARGIN`] of what an operation
-/// takes over the direct cable, or as much as that repeats worse.
+/// Largest irrelevant difference in nanoseconds: [`MARGIN`] of an operation's latency over the
+/// direct cable, or its repeatability if that is worse.
 fn practical(cable: &[f64]) -> f64 {
     let repeats = comparison::repeatability(cable).unwrap_or(0.0);
     quantile::median(cable).unwrap_or(0.0) * MARGIN.max(repeats)
 }
 
-/// Yes where what is left between observed and predicted is nothing that matters. An interval as
-/// wide as the change itself would hold zero whatever was predicted, and shows nothing.
+/// Yes if the rest between observed and predicted is irrelevant. An interval as wide as the change
+/// itself contains zero for any prediction, and shows nothing.
 fn agrees(observed: Option<BlockEstimate>, rest: Option<BlockEstimate>, practical: f64) -> Reply {
     let (Some(observed), Some(rest)) = (observed, rest) else { return Reply::NotShown };
     let Interval { low, high, .. } = rest.interval;
@@ -194,7 +193,7 @@ fn agrees(observed: Option<BlockEstimate>, rest: Option<BlockEstimate>, practica
     }
 }
 
-/// The time of the messages that stand for an operation.
+/// Time of the messages that represent an operation.
 fn messages(crossing: &Crossing<'_>, sample: &Sample, which: Which) -> Option<f64> {
     sample.mean_of(which, |kind| crossing.messages(kind))
 }

@@ -1,34 +1,35 @@
-//! Where an operation's time goes: the client, the network, the storage node, its disk, and a rest
-//! that nothing here explains; and how long it would take with another network.
+//! Latency budget of an operation: the client, the network, the storage node, its disk, and an
+//! unexplained rest; and the latency with another network.
 //!
-//! Owns the sum: parts that could not be measured stay in the rest, and the rest says so by being
-//! there. What is measured beside an operation, the network's part, takes no more than what is
-//! measured of itself leaves; on a full link it takes all of that. Pure.
+//! Owns the sum: parts that could not be measured remain in the rest. The network's part is
+//! measured by separate messages, so it takes no more than the directly measured parts leave. On a
+//! full link it takes all of that. Pure.
 
 use super::StorageSpec;
 use super::cell::{CellData, Kind, Sample};
 use super::fill::Path;
 
-/// The parts in the order in which a request meets them; the rest is what is left.
+/// Parts in the order in which a request meets them; the rest is the remainder.
 pub(super) const PARTS: [&str; 5] = ["client", "network", "storage-node", "disk", "rest"];
 
-/// Operations that take this many times what they take alone have waited for each other.
+/// Ratio of an operation's latency to that of one alone, above which operations waited for each
+/// other.
 const WAITED: f64 = 2.0;
 
-/// What a cell's operations cross.
+/// Path of a cell's operations.
 pub(super) struct Crossing<'a> {
     spec: &'a StorageSpec,
-    /// None where a rate is not known.
+    /// Capacity of the path; `None` if a rate is unknown.
     pub(super) path: Option<Path>,
     is_remote: bool,
-    /// Whether the operations fill a link of it.
+    /// True if the operations fill a link of the path.
     pub(super) is_full: bool,
-    /// Whether they may, which short messages leave open.
+    /// True if they may fill it, which short messages leave open.
     pub(super) may_be_full: bool,
 }
 
 impl<'a> Crossing<'a> {
-    /// Of a cell's blocks, over this path.
+    /// Analyses a cell's blocks over this path.
     pub(super) fn of(spec: &'a StorageSpec, data: &CellData, path: Option<Path>) -> Self {
         let is_remote = data.is_remote();
         let own = Self { spec, path, is_remote, is_full: false, may_be_full: false };
@@ -38,7 +39,7 @@ impl<'a> Crossing<'a> {
         Self { is_full, may_be_full, ..own }
     }
 
-    /// The share of reads that the job asks for.
+    /// Requested share of reads.
     pub(super) fn reads(&self) -> f64 {
         f64::from(self.spec.job.rwmixread.get()) / 100.0
     }
@@ -47,35 +48,34 @@ impl<'a> Crossing<'a> {
         self.spec.job.replicas.len() as f64
     }
 
-    /// What copies beyond the first add to a write.
+    /// Additional time of a write for copies beyond the first.
     fn more_copies(&self, write: bool, copies: f64) -> f64 {
         self.path.as_ref().filter(|_| write).map_or(0.0, |path| path.more_copies_ns(copies))
     }
 
-    /// What the messages took that stand for an operation.
+    /// Time of the messages that represent an operation.
     pub(super) fn messages(&self, kind: &Kind) -> f64 {
         self.spec.crossings(kind.write) * kind.rtt + self.more_copies(kind.write, self.copies())
     }
 
-    /// Client, storage node and disk, as far as they are known.
+    /// Times of client, storage node and disk, as far as known.
     fn others(&self, kind: &Kind) -> [Option<f64>; 3] {
         let asked = self.spec.job.server.map(|server| {
             let delay = if kind.write { server.write } else { server.read };
             delay.0 as f64
         });
-        // A server made for the trial has no disk but its delay; what it took beyond that is its
-        // own doing.
+        // A server made for the trial has no disk but its delay; the excess over that is its own.
         let disk = kind.disk.or(asked);
         let node = kind.served.zip(asked).map(|(served, asked)| (served - asked).max(0.0));
         [kind.client, node, disk]
     }
 
-    /// One kind's operations of one block: nanoseconds of each part of [`PARTS`]; none where it is
-    /// not known.
+    /// Parts of one kind's operations in one block, in nanoseconds and in the order of [`PARTS`];
+    /// `None` for unknown ones.
     ///
-    /// A read is RTT + node + disk + client. A write that is copied waits for the slowest copy: its
-    /// own disk or a replica's, which is one round trip further away; here that round trip is the
-    /// network's, and one disk's time counts.
+    /// A read is RTT + node + disk + client. A copied write waits for the slowest copy: its own
+    /// disk, or a replica's one RTT further away. Here that RTT belongs to the network, and one
+    /// disk's time counts.
     pub(super) fn parts(&self, kind: &Kind) -> [Option<f64>; 5] {
         if !self.is_remote {
             let rest = kind.latency - kind.client.unwrap_or(0.0);
@@ -83,27 +83,27 @@ impl<'a> Crossing<'a> {
         }
         let [client, node, disk] = self.others(kind);
         let left = kind.latency - sum([client, node, disk]);
-        // Operations that wait for each other's octets do so in the hosts' buffers, too, where no
-        // message beside them waits.
+        // Operations that wait for each other's octets also wait in the hosts' buffers, where
+        // separate messages do not wait.
         let most = if self.is_full && disk.is_some() { left } else { self.messages(kind) };
         let network = most.min(left.max(0.0));
         [client, Some(network), node, disk, Some(left - network)]
     }
 
-    /// The network's part of an operation that crosses it.
+    /// Part of the network in an operation that crosses it.
     pub(super) fn network(&self, kind: &Kind) -> f64 {
         self.parts(kind)[1].unwrap_or(0.0)
     }
 
-    /// Whether that is only what the others leave, by more than a share that is nobody's business:
-    /// the messages were no likeness of the operations.
+    /// True if the network's part is only what the others leave, clearly less than the messages
+    /// took. The messages then did not represent the operations.
     pub(super) fn is_bound(&self, kind: &Kind) -> bool {
         const LITTLE: f64 = 0.05;
         !self.is_full && self.messages(kind) * (1.0 - LITTLE) > self.network(kind)
     }
 
-    /// Whether operations waited for each other, and not at the disk: they took far longer than all
-    /// that each takes alone.
+    /// True if operations waited for each other, and not at the disk: they took far longer than
+    /// alone.
     fn waited(&self, sample: &Sample) -> bool {
         let known = sample.kinds.iter().all(|kind| self.others(kind)[2].is_some());
         let alone = sample.over_kinds(|kind| {
@@ -114,26 +114,26 @@ impl<'a> Crossing<'a> {
         known && sample.latency > WAITED * alone
     }
 
-    /// How many times as many operations the links have room for; where nobody knows, without end.
+    /// Factor by which the links have room for more operations; infinite if unknown.
     pub(super) fn room(&self, sample: &Sample) -> f64 {
         if self.is_full { 1.0 } else { self.room_with(sample, self.copies()) }
     }
 
-    /// The most of them that there can be with nothing beside them.
+    /// Maximum operations a second without other traffic.
     pub(super) fn most(&self, sample: &Sample) -> f64 {
         sample.per_second * self.room_with(sample, self.copies()).max(1.0)
     }
 
-    /// How long a message alone holds up the path, at most: as long as it takes more than a small
-    /// one, and its octets at the links' rate. A way inside a device may be slower than its links.
+    /// Longest time that a single message occupies the path: its excess over a small message, and
+    /// its octets at the links' rate. A path inside a device may be slower than its links.
     fn held(&self, sample: &Sample, kind: &Kind) -> f64 {
         let longer = kind.alone - sample.small.map_or(0.0, |small| small.least);
         let held = self.path.as_ref().map_or(longer, |path| path.held_ns(kind.write, longer));
         held.clamp(0.0, kind.alone)
     }
 
-    /// How long an operation waits for the messages beside it, at most: for those that are on the
-    /// path as it comes and those that come while it is there, each as long as it holds it up.
+    /// Longest time that an operation waits for the separate messages. These are on the path when
+    /// it arrives or arrive during its stay, and occupy the path for a time each.
     pub(super) fn disturbance(&self, sample: &Sample, kind: &Kind) -> f64 {
         let on_path = (kind.latency - sum(self.others(kind))).max(0.0);
         let of = |message: &Kind| {
@@ -144,14 +144,14 @@ impl<'a> Crossing<'a> {
         sample.kinds.iter().map(of).sum::<f64>().min(kind.latency)
     }
 
-    /// The least that an operation takes with no messages beside it.
+    /// Minimum latency of an operation without separate messages.
     pub(super) fn undisturbed(&self, sample: &Sample, kind: &Kind) -> f64 {
         kind.latency - self.disturbance(sample, kind)
     }
 
-    /// The least that it takes with other operations beside it that it never waits for. Where they
-    /// wait on the path, for how long is a matter of their order, which is another one behind
-    /// another network (Denning and Buzen 1978: no more than n / what each takes alone).
+    /// Minimum latency of an operation that never waits for others. Waiting on the path depends on
+    /// the order of operations, which another network changes (Denning and Buzen 1978: no more than
+    /// n / what each takes alone).
     pub(super) fn never_waiting(&self, sample: &Sample, kind: &Kind) -> f64 {
         let least = self.undisturbed(sample, kind);
         if sample.asked <= 1.0 {
@@ -168,7 +168,7 @@ impl<'a> Crossing<'a> {
         least.min(without_waiting)
     }
 
-    /// The room were writes copied, or not.
+    /// Room for more operations, with copied writes or without.
     pub(super) fn room_for(&self, sample: &Sample, copied: bool) -> f64 {
         let as_measured = copied != self.spec.job.replicas.is_empty();
         if as_measured { self.room(sample) } else { self.room_with(sample, self.copies_if(copied)) }
@@ -182,8 +182,8 @@ impl<'a> Crossing<'a> {
         if copied { self.copies().max(1.0) } else { 0.0 }
     }
 
-    /// All of an operation that can't be the network's: where a server was made for the trial all
-    /// others are known, and what is left may be.
+    /// Part of an operation that is certainly not the network's. With a server made for the trial,
+    /// all others are known and the remainder may be the network's.
     fn without_network(&self, sample: &Sample, kind: &Kind) -> f64 {
         if self.spec.job.server.is_some() {
             return sum(self.others(kind));
@@ -191,7 +191,7 @@ impl<'a> Crossing<'a> {
         self.undisturbed(sample, kind) - self.network(kind)
     }
 
-    /// At least what an operation takes over the same link without latency.
+    /// Lower bound of an operation's latency over the same link without propagation delay.
     pub(super) fn without_latency(&self, sample: &Sample) -> f64 {
         sample.over_kinds(|kind| {
             let wire = |path: &Path| path.wire_ns(kind.write, self.copies());
@@ -200,8 +200,8 @@ impl<'a> Crossing<'a> {
         })
     }
 
-    /// At least what it takes over a faster link with the latency as it is; none where waiting for
-    /// the link can't be told from waiting for the storage.
+    /// Lower bound of an operation's latency over a faster link with the same delay. `None` if
+    /// waiting for the link cannot be separated from waiting for the storage.
     pub(super) fn over_faster_link(&self, sample: &Sample) -> Option<f64> {
         if self.is_full && self.spec.job.server.is_none() {
             return None;
@@ -214,7 +214,7 @@ impl<'a> Crossing<'a> {
         }))
     }
 
-    /// What an operation would take with small round trips of so long.
+    /// Estimated latency of an operation with small RTTs of `rtt` nanoseconds.
     pub(super) fn with_round_trip(&self, sample: &Sample, rtt: f64, copied: bool) -> f64 {
         sample.over_kinds(|kind| {
             let wire = |path: &Path| path.wire_ns(kind.write, 0.0);
@@ -227,7 +227,7 @@ impl<'a> Crossing<'a> {
             let crossings = if kind.write && copied { 2.0 } else { 1.0 };
             let then = crossing(crossings, rtt, self.copies_if(copied));
             let others = self.others(kind);
-            // On a full link they wait for its octets, however long a round trip is.
+            // On a full link they wait for its octets, whatever the RTT.
             let rest = if self.is_full && others[2].is_some() {
                 sum(others)
             } else {
@@ -362,7 +362,7 @@ mod tests {
         let one = sample(vec![kind(true)], 1.0);
         let waits = crossing.disturbance(&one, &one.kinds[0]);
         assert!((waits - 200.0 * 40e-6 * (420_000.0 + 40_000.0)).abs() < 1e-3, "{waits}");
-        // One at a time waits for no other; of several, none may.
+        // A single operation waits for no other; with several, none may wait.
         let undisturbed = crossing.undisturbed(&one, &one.kinds[0]);
         assert!((crossing.never_waiting(&one, &one.kinds[0]) - undisturbed).abs() < 1e-6);
         let four = sample(vec![kind(true)], 4.0);

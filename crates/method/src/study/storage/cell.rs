@@ -1,7 +1,7 @@
-//! One cell of the storage study: a size and a depth; its trial, and what is kept of each record.
+//! Cell of the storage study: a size and a depth; its trial, and what is kept of each record.
 //!
-//! Never keeps a histogram: quantiles and means are taken block by block, since the block is the
-//! sampling unit.
+//! Never keeps a histogram: quantiles and means are taken per block, as the block is the sampling
+//! unit.
 
 use measure::reading::Segment;
 use measure::{ByteCount, FrameRate};
@@ -16,19 +16,19 @@ use trial::record::{
 use trial::topology::Pair;
 use trial::{Echo, Flow, FlowKind, Messages, Protocol, QueueDepth, Schedule, Storage};
 
-/// How much rarer a write's messages are than a read's: by no simple ratio, so that the two seldom
-/// leave at one moment and wait for each other.
+/// Ratio of the rates of a write's and a read's messages. It is no simple fraction, so that the two
+/// seldom leave at the same moment and wait for each other.
 const WRITES_RARER: f64 = 0.854_101_966;
-/// The same of small messages.
+/// Ratio of the rates of small messages and of a read's.
 const SMALL_RARER: f64 = 0.618_033_989;
 
-/// By more than this, operations a second and their latency must not contradict each other.
+/// Relative error above which operations a second and their latency contradict each other.
 const LITTLE: f64 = 0.02;
 
-/// Quantiles of operations and of round trips.
+/// Quantiles of operations and of RTTs.
 pub(super) const QUANTILES: [f64; 5] = [0.0, 0.5, 0.99, 0.999, 1.0];
 
-/// A combination to measure.
+/// Combination of size and depth.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cell {
     pub(super) size: ByteCount,
@@ -41,24 +41,24 @@ impl Cell {
         format!("storage {} x{}", self.size.0, self.under_way(spec))
     }
 
-    /// Operations under way of all jobs.
+    /// Operations in flight, over all jobs.
     pub(super) fn under_way(self, spec: &StorageSpec) -> f64 {
         f64::from(self.depth) * f64::from(spec.job.numjobs.get())
     }
 
-    /// The job of this cell.
+    /// Job of this cell.
     pub(super) fn job(self, spec: &StorageSpec) -> Storage {
         Storage { bs: self.size, iodepth: QueueDepth::known(self.depth), ..spec.job.clone() }
     }
 
-    /// The job, and round trips of its operations' sizes beside it.
+    /// Flows of the job, and messages of its operations' sizes.
     pub(super) fn flows(self, pair: &Pair, spec: &StorageSpec, beside: FrameRate) -> Vec<Flow> {
         let mut flows = self.round_trips(pair, spec, beside);
         flows.insert(0, flow(1, pair, FlowKind::Storage(self.job(spec))));
         flows
     }
 
-    /// Round trips of its operations' sizes, so many a second, and small ones, and nothing else.
+    /// Flows of messages of its operations' sizes and of small ones, without the job.
     pub(super) fn alone(self, pair: &Pair, spec: &StorageSpec, beside: FrameRate) -> Vec<Flow> {
         let mut flows = self.round_trips(pair, spec, beside);
         if spec.small_messages {
@@ -76,7 +76,7 @@ impl Cell {
         self.messages(spec).into_iter().map(of).collect()
     }
 
-    /// A read's messages and a write's, as far as the job does either.
+    /// Messages of a read and of a write, as far as the job has both.
     pub(super) fn messages(self, spec: &StorageSpec) -> Vec<(bool, Messages)> {
         let job = self.job(spec);
         let both = [
@@ -87,7 +87,7 @@ impl Cell {
     }
 }
 
-/// The numbers of the flows of a read's messages, of a write's, and of small ones.
+/// Flow numbers of a read's messages, of a write's, and of small ones.
 const READS: u16 = 2;
 const WRITES: u16 = 3;
 const SMALL: u16 = 4;
@@ -105,7 +105,7 @@ fn flow(id: u16, pair: &Pair, kind: FlowKind) -> Flow {
     Flow { id, ..Flow::measured(pair, kind) }
 }
 
-/// Writes or reads alone; `None` is both together.
+/// Writes or reads only; `None` for both together.
 pub(super) type Which = Option<bool>;
 
 /// Reads or writes of one block, in nanoseconds.
@@ -117,44 +117,44 @@ pub(super) struct Kind {
     pub(super) latency: f64,
     pub(super) quantiles: [f64; 5],
     pub(super) client: Option<f64>,
-    /// What the server spent on one, its disk's time in it.
+    /// Time of the server per operation, including its disk.
     pub(super) served: Option<f64>,
-    /// What its disk spent on one.
+    /// Time of the server's disk per operation.
     pub(super) disk: Option<f64>,
-    /// The mean round trip of the operations themselves: see [`own_round_trip`].
+    /// Mean RTT of the operations themselves: see [`own_round_trip`].
     pub(super) rtt: f64,
-    /// That of messages beside the job, and how many of them there were a second.
+    /// Mean RTT of messages sent during the job, and their rate a second.
     pub(super) beside: f64,
     pub(super) beside_per_second: f64,
-    /// Messages that the round trips' quantiles are of.
+    /// Number of messages behind the RTTs' quantiles.
     pub(super) round_trips: u64,
     pub(super) rtt_quantiles: [f64; 5],
-    /// The median of messages without the job.
+    /// Median RTT of messages without the job.
     pub(super) alone: f64,
 }
 
-/// Small round trips of one block without the job, as ping shows them, in nanoseconds.
+/// Small RTTs of one block without the job, as ping shows them, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Small {
     pub(super) least: f64,
     pub(super) median: f64,
 }
 
-/// What one block gave.
+/// Results of one block.
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
     pub(super) block: u32,
-    /// Operations that the jobs keep under way, and those that there were, by Little's law.
+    /// Operations that the jobs keep in flight, and those in flight by Little's law.
     pub(super) asked: f64,
     pub(super) under_way: f64,
     pub(super) per_second: f64,
     pub(super) latency: f64,
     pub(super) kinds: Vec<Kind>,
-    /// None in runs of earlier versions.
+    /// RTTs of small messages; `None` in runs of earlier versions.
     pub(super) small: Option<Small>,
-    /// What the messages' TCP put into one segment.
+    /// TCP segment of the messages; `None` if unknown.
     pub(super) segment: Option<Segment>,
-    /// Whether the operations crossed the network.
+    /// Location of the storage, local or across the network.
     pub(super) location: StorageLocation,
 }
 
@@ -167,27 +167,27 @@ impl Sample {
         self.kinds.iter().map(|kind| kind.count).sum()
     }
 
-    /// How many times as many operations there were with those that were under way at the end.
+    /// Factor on the number of operations if those in flight at the end are included.
     pub(super) fn with_those_under_way(&self) -> f64 {
         1.0 + self.under_way / self.count().max(1) as f64
     }
 
-    /// Whether operations a second and their latency contradict each other.
+    /// True if operations a second and their latency contradict each other.
     pub(super) fn is_inconsistent(&self) -> bool {
         (self.under_way / self.asked - 1.0).abs() > LITTLE
     }
 
-    /// Operations a second.
+    /// Operations a second of one kind or of both.
     pub(super) fn per_second_of(&self, which: Which) -> Option<f64> {
         which.map_or(Some(self.per_second), |write| Some(self.kind(write)?.per_second))
     }
 
-    /// The mean latency.
+    /// Mean latency of one kind or of both.
     pub(super) fn latency_of(&self, which: Which) -> Option<f64> {
         which.map_or(Some(self.latency), |write| Some(self.kind(write)?.latency))
     }
 
-    /// A mean over such operations, each counted once.
+    /// Mean over the operations of one kind or of both, equally weighted.
     pub(super) fn mean_of(&self, which: Which, value: impl Fn(&Kind) -> f64) -> Option<f64> {
         match which {
             None => Some(self.over_kinds(value)),
@@ -195,14 +195,14 @@ impl Sample {
         }
     }
 
-    /// A mean over all operations, each counted once.
+    /// Mean over all operations, equally weighted.
     pub(super) fn over_kinds(&self, value: impl Fn(&Kind) -> f64) -> f64 {
         let all: f64 = self.kinds.iter().map(|kind| kind.per_second).sum();
         self.kinds.iter().map(|kind| value(kind) * kind.per_second).sum::<f64>() / all
     }
 
-    /// The same with so large a share of reads, where chance had drawn another; none where there
-    /// was no operation of a kind that has a share.
+    /// Rescales the sample to the given share of reads, if chance produced another. `None` if a
+    /// kind with a share has no operations.
     pub(super) fn with_reads(&self, reads: f64) -> Option<Self> {
         let mut own = self.clone();
         let share = |write: bool| if write { 1.0 - reads } else { reads };
@@ -214,7 +214,7 @@ impl Sample {
             kind.per_second = share(kind.write) * self.per_second;
         }
         own.latency = own.over_kinds(|kind| kind.latency);
-        // As many are under way.
+        // The number in flight stays the same.
         let times = self.latency / own.latency;
         own.per_second *= times;
         for kind in &mut own.kinds {
@@ -224,7 +224,7 @@ impl Sample {
     }
 }
 
-/// All blocks of a cell on one way.
+/// Blocks of a cell on one path.
 #[derive(Debug, Default)]
 pub(super) struct CellData {
     pub(super) samples: Vec<Sample>,
@@ -233,7 +233,7 @@ pub(super) struct CellData {
 }
 
 impl CellData {
-    /// A block's trial, and the one of its messages alone.
+    /// Takes in a block's trial, and the trial of its messages without the job.
     pub(super) fn take(&mut self, block: u32, tried: &Tried, at_rest: &Tried) {
         self.noted.hear(tried);
         self.noted.hear(at_rest);
@@ -248,34 +248,34 @@ impl CellData {
         self.samples.push(sample);
     }
 
-    /// Whether most of the blocks are so.
+    /// True if the predicate holds for most of the blocks.
     pub(super) fn most(&self, are: impl Fn(&Sample) -> bool) -> bool {
         2 * self.samples.iter().filter(|sample| are(sample)).count() > self.samples.len()
     }
 
-    /// One value a block.
+    /// Values of all blocks.
     pub(super) fn values(&self, value: impl Fn(&Sample) -> Option<f64>) -> Vec<f64> {
         self.samples.iter().filter_map(value).collect()
     }
 
-    /// The storage's location: in every block the same, else nobody knows. None without a block.
+    /// Location of the storage; unknown unless all blocks agree. `None` without a block.
     pub(super) fn location(&self) -> Option<StorageLocation> {
         let mut all = self.samples.iter().map(|sample| sample.location);
         let first = all.next()?;
         Some(if all.all(|one| one == first) { first } else { StorageLocation::Unknown })
     }
 
-    /// True if the operations crossed the network, so that its round trips are a part of theirs.
+    /// True if the operations crossed the network, so that its RTTs are part of theirs.
     pub(super) fn is_remote(&self) -> bool {
         self.location() == Some(StorageLocation::Remote)
     }
 
-    /// Whether in any block operations a second and their latency contradict each other.
+    /// True if in any block operations a second and their latency contradict each other.
     pub(super) fn is_inconsistent(&self) -> bool {
         self.samples.iter().any(Sample::is_inconsistent)
     }
 
-    /// Whether there were such operations.
+    /// True if there were writes, or reads.
     pub(super) fn has(&self, write: bool) -> bool {
         self.samples.iter().any(|sample| sample.kind(write).is_some())
     }
@@ -288,7 +288,7 @@ fn sample(block: u32, tried: &Tried, at_rest: &Tried) -> Option<Sample> {
         .into_iter()
         .filter_map(|(write, id)| kind(storage, write, [echo(tried, id)?, echo(at_rest, id)?]))
         .collect();
-    // A kind that was done and whose round trips are missing would make the whole's mean another's.
+    // A missing kind would distort the mean over all operations.
     let seen: u64 = kinds.iter().map(|kind| kind.count).sum();
     if seen == 0 || seen != storage.reads.count + storage.writes.count {
         return None;
@@ -307,7 +307,7 @@ fn sample(block: u32, tried: &Tried, at_rest: &Tried) -> Option<Sample> {
     })
 }
 
-/// The round trips of the flow with this number.
+/// Round trips of the flow with this number.
 fn echo(tried: &Tried, id: u16) -> Option<&EchoRecord> {
     let at = tried.trial.flows.iter().position(|flow| flow.id == id)?;
     match tried.valid()?.flows.get(at)? {
@@ -341,11 +341,11 @@ fn kind(storage: &StorageRecord, write: bool, [beside, at_rest]: [&EchoRecord; 2
     })
 }
 
-/// What the network takes of one of `under_way` operations. A message beside them waits for all of
-/// them, one of themselves only for the others: of what the job adds to a message's round trip it
-/// has all but its own share (Schweitzer 1979: a closed network's arrivals see it without
-/// themselves). Hosts at rest sleep deeper; where a message beside the job is the quicker one, it
-/// is the better likeness.
+/// Network time of one of `under_way` operations. A separate message waits for all of them, one of
+/// them only for the others. So it has all but its own share of the delay that the job adds to a
+/// message (Schweitzer 1979: arrivals in a closed network see it without themselves). Idle hosts
+/// sleep more deeply; if a message is faster during the job, that one represents the operations
+/// better.
 fn own_round_trip(beside: f64, at_rest: f64, under_way: f64) -> f64 {
     beside - (beside - at_rest).max(0.0) / under_way.max(1.0)
 }

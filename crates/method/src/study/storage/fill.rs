@@ -1,8 +1,8 @@
-//! How full a job's operations make the links of client, storage host and replicas, and how many
-//! messages may go beside them.
+//! Utilisation of the links of client, storage host and replicas by a job's operations, and the
+//! rate of messages next to them.
 //!
-//! Owns the sum of an operation's octets at each port, each way. On a full link operations wait for
-//! each other's octets, whatever its latency is. Pure.
+//! Owns the sum of an operation's octets at each port and in each direction. On a full link
+//! operations wait for each other's octets, whatever the delay. Pure.
 
 use measure::FrameRate;
 use trial::topology::{Pair, PortRef};
@@ -13,14 +13,14 @@ use super::cell::{Cell, CellData, Sample};
 use crate::study::capacity::{Capacity, Of, rate};
 use crate::verdict::{LINE_RATE, TESTER_SHARE};
 
-/// Messages beside a job take no more than this share of a path, else they would hold it up.
+/// Maximum share of a path for messages next to a job, so that they do not delay it.
 const BESIDE: f64 = 0.02;
-/// What a path is taken for whose rate nobody knows, in bits a second.
+/// Assumed rate of a path of unknown rate, in bits a second.
 const UNKNOWN: f64 = 1e9;
-/// So many messages go beside a load all the same, however long each takes.
+/// Minimum number of messages next to a load, however long each takes.
 const FEWEST: f64 = 2.0;
 
-/// Messages a second of each kind beside the operations of a cell.
+/// Messages a second of each kind, next to the operations of a cell.
 pub(super) fn beside(
     spec: &StorageSpec,
     cell: Cell,
@@ -35,25 +35,25 @@ pub(super) fn beside(
     FrameRate(spec.probes.0.min(most).max(FEWEST / spec.duration.as_secs_f64()))
 }
 
-/// A path with a cell's operations on it.
+/// Path with a cell's operations on it.
 pub(super) struct Path {
-    /// From the client to the storage host.
+    /// Capacity from the client to the storage host.
     there: Capacity,
     back: Capacity,
     client: Capacity,
     storage: Capacity,
-    /// The slowest of those that writes are copied to.
+    /// Capacity of the slowest replica's port; `None` without replicas.
     replica: Option<Capacity>,
     messages: Vec<(bool, Messages)>,
-    /// Whether a connection has several of them to send at a time, so that one segment may take
-    /// more than one.
+    /// True if a connection may send several messages at a time, so that TCP may merge them into
+    /// one segment.
     is_joined: bool,
-    /// Copies of a write that the storage host sends on, by the port at which it came.
+    /// Number of copies of a write that the storage host sends on, by the port at which it arrived.
     pub(super) copies: f64,
 }
 
 impl Path {
-    /// `None` where a rate or a segment's size is not known.
+    /// Capacities of a cell's path; `None` if a rate or a segment's size is unknown.
     pub(super) fn of(
         (spec, cell): (&StorageSpec, Cell),
         data: &CellData,
@@ -76,10 +76,9 @@ impl Path {
         })
     }
 
-    /// The share of the fullest link's time, in the fuller direction, that operations, and so much
-    /// of the messages beside them, took in a block, each write copied so often: at least, and at
-    /// most. How many acknowledgements there are is known within one a message. Messages that a
-    /// kernel joins need fewer segments.
+    /// Utilisation of the busiest link in its busier direction by a block's operations: minimum and
+    /// maximum. Counts `beside` of the separate messages, and `copies` of each write. The number of
+    /// acknowledgements is known within one per message. Merged messages need fewer segments.
     fn used(&self, sample: &Sample, copies: f64, (beside, joined): (f64, bool)) -> [f64; 2] {
         let mut links = [[[0.0; 2]; 2]; 3];
         let put = |link: &mut [[f64; 2]; 2], port: &Capacity, messages, per_second| {
@@ -102,8 +101,8 @@ impl Path {
         [0, 1].map(|end| ways().map(|way| way[end]).fold(0.0, f64::max))
     }
 
-    /// What a path has to carry for an operation with no latency at all, in nanoseconds: its
-    /// octets' time on the client's link, and a copied write's on the storage host's.
+    /// Transmission time of an operation in nanoseconds, without latency: its octets' time on the
+    /// client's link, and for a copied write on the storage host's.
     pub(super) fn wire_ns(&self, write: bool, copies: f64) -> f64 {
         let Some((_, of)) = self.messages.iter().find(|of| of.0 == write) else { return 0.0 };
         let [request, answer] = [of.request, of.answer].map(|octets| octets.0 as f64);
@@ -114,31 +113,31 @@ impl Path {
         own + copies * self.storage.wire_ns(request) + self.storage.wire_ns(answer)
     }
 
-    /// What the storage host's link takes longer for copies beyond the first, in nanoseconds: they
+    /// Additional time of the storage host's link for copies beyond the first, in nanoseconds: they
     /// leave one after the other.
     pub(super) fn more_copies_ns(&self, copies: f64) -> f64 {
         let Some((_, of)) = self.messages.iter().find(|of| of.0) else { return 0.0 };
         (copies - 1.0).max(0.0) * self.storage.wire_ns(of.request.0 as f64)
     }
 
-    /// What a switch that stores each frame adds to a small round trip, and the link itself takes
-    /// of it: a faster link takes it away.
+    /// Time of a small round trip for storing frames in a switch and for the link itself, in
+    /// nanoseconds. A faster link removes it.
     pub(super) fn small_ns(&self) -> f64 {
         let Messages { request, answer } = trial::Storage::small_messages();
         2.0 * (self.there.wire_ns(request.0 as f64) + self.back.wire_ns(answer.0 as f64))
     }
 
-    /// How long a message can hold it up that takes so much longer than a small one: what is longer
-    /// is its octets' time less a small one's, at whatever rate.
+    /// Longest time that a message occupies the path, if it takes `longer` nanoseconds more than a
+    /// small one. The excess is its octets' time less a small one's, at any rate.
     pub(super) fn held_ns(&self, write: bool, longer: f64) -> f64 {
         let own = self.wire_ns(write, 0.0);
         let more = own - self.small_ns() / 2.0;
         if more > 0.0 { own.max(longer * own / more) } else { own.max(longer) }
     }
 
-    /// Whether a block filled it: its operations are counted, and one more may have been near.
-    /// Where they have waited, those that were under way at the end may have been near, and it is
-    /// enough that the acknowledgements may be so many.
+    /// True if a block filled the path. Operations are counted, so one more may have been almost
+    /// complete. If they waited, those in flight at the end may have been too, and the maximum of
+    /// acknowledgements counts.
     fn filled(&self, sample: &Sample, waited: bool) -> bool {
         let [least, most] = self.used(sample, self.copies, (1.0, false));
         let one_more = 1.0 + 1.0 / sample.count().max(1) as f64;
@@ -148,31 +147,30 @@ impl Path {
                 && most * sample.with_those_under_way() >= LINE_RATE)
     }
 
-    /// Whether most of the blocks did, as far as segments can be counted.
+    /// True if most of the blocks filled the path, as far as segments can be counted.
     pub(super) fn may_be_full(&self, data: &CellData, waited: impl Fn(&Sample) -> bool) -> bool {
         data.most(|sample| self.filled(sample, waited(sample)))
     }
 
-    /// Whether they did though TCP may have put several messages into one segment.
+    /// True if they did even if TCP merged several messages into one segment.
     pub(super) fn is_full(&self, data: &CellData, waited: impl Fn(&Sample) -> bool) -> bool {
         let least = |sample: &Sample| self.used(sample, self.copies, (1.0, self.is_joined))[0];
         self.may_be_full(data, waited) && data.most(|sample| least(sample) >= TESTER_SHARE)
     }
 
-    /// Whether it is the link that is held to its rate, and not a device's port.
+    /// True if the link sets the rate, and not a device's port limit.
     pub(super) fn is_link(&self) -> bool {
         self.there.of == Of::Link
     }
 
-    /// How many times as many operations as in this block there can be at most, each write copied
-    /// so often.
+    /// Maximum factor on a block's operations that the links allow, with `copies` of each write.
     pub(super) fn room(&self, sample: &Sample, copies: f64) -> f64 {
         1.0 / self.used(sample, copies, (0.0, true))[0]
     }
 }
 
-/// Messages that leave by a port and come back by it: both ways of its link, from the least to the
-/// most.
+/// Adds messages that leave and return by a port to both directions of its link, minimum and
+/// maximum.
 fn put(
     link: &mut [[f64; 2]; 2],
     (port, joined): (&Capacity, bool),
@@ -180,7 +178,7 @@ fn put(
     per_second: f64,
 ) {
     for (way, (data, acknowledged)) in link.iter_mut().zip([(out, back), (back, out)]) {
-        // Joined, acknowledgements may all go along with payload.
+        // Merged acknowledgements may all travel with payload.
         let (payload, answers) = if joined {
             (per_second * data * 8.0 / port.payload(), [0.0; 2])
         } else {

@@ -1,7 +1,7 @@
-//! A job under fio's own words, where a job file and the study's options mean the same by them.
+//! Job under fio's own keywords, where a job file and the study's options agree on their meaning.
 //!
-//! Owns the words for patterns and sizes, and fio's defaults. Never reads a file: whoever does puts
-//! the job in its place.
+//! Owns the keywords for patterns and sizes, and fio's defaults. Never reads a file: the caller
+//! does.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,32 +9,32 @@ use std::path::PathBuf;
 use measure::{ByteCount, Refused};
 use trial::{Jobs, Pattern, QueueDepth, ReadPercent, Storage, fio_octets};
 
-/// A job as its file has it, and for how long it asks to run.
+/// Job as in its file, with its run time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FioJob {
-    /// The job.
+    /// Job in the file.
     pub job: Storage,
-    /// `runtime`, in fio's own words: seconds where no unit is given.
+    /// Value of fio's `runtime`; in seconds without a unit.
     pub runtime: Option<String>,
 }
 
-/// A job file of fio's.
+/// Job file for fio.
 #[derive(Debug, Clone, PartialEq)]
 pub enum JobFile {
-    /// By its path, as it is stated.
+    /// Path of the file, as stated.
     Named(PathBuf),
-    /// Its job.
+    /// Job that was read.
     Read(Box<FioJob>),
 }
 
-/// Share of reads of what only writes.
+/// Share of reads for writes only.
 pub const WRITES: ReadPercent = ReadPercent::known(0);
-/// Share of reads of what only reads.
+/// Share of reads for reads only.
 pub const READS: ReadPercent = ReadPercent::known(100);
-/// Share of reads in a mix of which nothing is said.
+/// Default share of reads in a mix.
 pub const HALF: ReadPercent = ReadPercent::known(50);
 
-/// fio's own defaults.
+/// Defaults of fio.
 pub fn plain() -> Storage {
     Storage {
         ioengine: "psync".into(),
@@ -52,7 +52,7 @@ pub fn plain() -> Storage {
     }
 }
 
-/// `randrw`: the order, and the share of reads.
+/// Parses a pattern such as `randrw` into the order and the share of reads.
 pub fn pattern(text: &str, mix: ReadPercent) -> Result<(Pattern, ReadPercent), Refused> {
     let half = if mix == WRITES || mix == READS { HALF } else { mix };
     match text {
@@ -69,7 +69,7 @@ pub fn pattern(text: &str, mix: ReadPercent) -> Result<(Pattern, ReadPercent), R
     }
 }
 
-/// The size of an operation, or of what a server holds.
+/// Parses the size of an operation, or of a server's storage.
 pub fn octets(text: &str) -> Result<ByteCount, Refused> {
     fio_octets(text.trim())
         .ok_or_else(|| Refused::new(format!("`{text}` is no size"), "give one size, such as 4k"))

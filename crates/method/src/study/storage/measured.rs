@@ -1,8 +1,8 @@
-//! From blocks to the values of one case: what was done, where its time went, and what there would
-//! be over another link.
+//! Values of one case from its blocks: operations, latency budget, and predictions for another
+//! link.
 //!
-//! Owns the conditions and doubts that all values of a case share, and that nothing is said of a
-//! network that the operations do not cross. Pure.
+//! Owns the conditions and caveats that all values of a case share, and the rule against network
+//! values for operations that cross none. Pure.
 
 use std::collections::BTreeMap;
 
@@ -20,11 +20,11 @@ use page::{AT_MOST, Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::record::StorageLocation;
 use trial::{Pattern, Topology};
 
-/// The blocks of each cell, by its place among them, on each way.
+/// Blocks of each cell and path, by the cell's index.
 pub(super) type Data = BTreeMap<(usize, Way), CellData>;
 
 impl StorageFinding {
-    /// From the blocks of each cell on each way.
+    /// Computes the findings from the blocks of each cell on each path.
     pub(super) fn new(
         spec: &StorageSpec,
         data: &Data,
@@ -47,23 +47,23 @@ impl StorageFinding {
     }
 }
 
-/// The blocks of one size and depth on one way.
+/// Blocks of one size and depth on one path.
 pub(super) struct Blocks<'a> {
     pub(super) spec: &'a StorageSpec,
     pub(super) cell: Cell,
     pub(super) own: &'a CellData,
-    /// The direct cable's; empty where there is none.
+    /// Blocks of the direct cable; empty without one.
     pub(super) cable: &'a CellData,
     pub(super) crossing: Crossing<'a>,
     pub(super) ways: &'a Ways,
     pub(super) way: Way,
 }
 
-/// A count of samples, and their [`QUANTILES`].
+/// Getter of a count of samples, and their [`QUANTILES`].
 type Pick = fn(&Kind) -> (u64, [f64; QUANTILES.len()]);
 
 impl Blocks<'_> {
-    /// The case that they show.
+    /// Case of these blocks.
     pub(super) fn case(&self, seed: u64) -> StorageCase {
         let kind = |write: bool| self.own.has(write).then(|| self.operations(Some(write), seed));
         let (crossing, is_compared) = (&self.crossing, self.has_comparison());
@@ -87,7 +87,7 @@ impl Blocks<'_> {
         }
     }
 
-    /// Operations of a kind, where their time went, and what the device adds to it.
+    /// Operations of a kind, their latency budget, and the latency added by the device.
     fn operations(&self, which: Which, seed: u64) -> Operations {
         let is_remote = self.own.is_remote();
         let row = self.row(which);
@@ -111,14 +111,14 @@ impl Blocks<'_> {
         }
     }
 
-    /// The quantiles of the operations' latency.
+    /// Quantiles of the operations' latency.
     fn quantiles(&self, write: bool) -> [Figure; QUANTILES.len()] {
         let row = self.row(Some(write));
         let pick: Pick = |kind| (kind.count, kind.quantiles);
         std::array::from_fn(|at| self.quantile(row.clone(), Metric::IoLatency, write, pick, at))
     }
 
-    /// Round trips of the operations' sizes: the mean, the median and p99.
+    /// RTTs of the operations' sizes: the mean, the median and p99.
     fn round_trips(&self, write: bool) -> [Figure; 3] {
         let row = self.row(Some(write)).with(Key::Protocol, "tcp");
         let beside = |sample: &Sample| Some(sample.kind(write)?.beside);
@@ -128,7 +128,7 @@ impl Blocks<'_> {
         [self.delay(mean, Metric::Rtt, beside), quantile(1), quantile(2)]
     }
 
-    /// A value of [`QUANTILES`], which a block's count may be too small for.
+    /// Value of [`QUANTILES`], marked if a block's count is too small for it.
     fn quantile(&self, row: Row, metric: Metric, write: bool, pick: Pick, at: usize) -> Figure {
         let q = QUANTILES[at];
         let value = |sample: &Sample| Some(pick(sample.kind(write)?).1[at]);
@@ -140,7 +140,7 @@ impl Blocks<'_> {
         figure
     }
 
-    /// The network's share of the operations' time.
+    /// Share of the network in the operations' latency.
     fn network_share(&self, which: Which) -> Figure {
         let values = self.own.values(|sample| {
             let network = sample.mean_of(which, |kind| self.crossing.network(kind))?;
@@ -149,7 +149,7 @@ impl Blocks<'_> {
         self.row(which).over_blocks(Metric::NetworkShare, Unit::Ratio, &values)
     }
 
-    /// The parts of the operations' time, as far as they are known.
+    /// Parts of the operations' latency, as far as known.
     fn parts(&self, write: bool) -> [Option<Figure>; PARTS.len()] {
         std::array::from_fn(|at| {
             let value = |sample: &Sample| self.crossing.parts(sample.kind(write)?)[at];
@@ -159,10 +159,9 @@ impl Blocks<'_> {
         })
     }
 
-    /// Operations a second that there would be at most, were an operation's time so long: by how
-    /// many times more, of each block, the upper end. What blocks differ by themselves is no gain,
-    /// and the share of reads that chance drew is not the job's. Nothing of operations that cross
-    /// no network.
+    /// Maximum operations a second if an operation had the given latency: the upper end of each
+    /// block's gain. Variation between blocks is no gain, and a random share of reads is not the
+    /// job's. `None` for operations that cross no network.
     pub(super) fn at_most(
         &self,
         name: &str,
@@ -170,7 +169,7 @@ impl Blocks<'_> {
         time: impl Fn(&Sample) -> Option<f64>,
     ) -> Option<Figure> {
         let asked = self.cell.under_way(self.spec) * 1e9;
-        // A block that allows for any number allows for any number.
+        // A block without a limit allows any number.
         let times = |own: &Sample| {
             let own = own.with_reads(self.crossing.reads())?;
             let most = if is_same_link { self.crossing.most(&own) } else { f64::INFINITY };
@@ -188,8 +187,8 @@ impl Blocks<'_> {
         Some(figure)
     }
 
-    /// A job with so many operations under way does no more than its path lets it, and loses
-    /// nothing.
+    /// Rate of a job with a fixed number of operations in flight, which sends only what its path
+    /// allows and loses nothing.
     fn rate(&self, row: Row, value: impl Fn(&Sample) -> Option<f64>) -> Figure {
         let pairs = self.in_blocks(&value);
         let link = self.crossing.path.as_ref().filter(|path| path.is_link()).and_then(|_| {
@@ -198,7 +197,7 @@ impl Blocks<'_> {
         });
         let plain = RateEvidence::of(Rates::Paired(&pairs), Driven::HeldBack);
         let verdict = self.ways.judge(self.way, &Evidence::Rate(RateEvidence { link, ..plain }));
-        // Whether a link is full decides whose limit it is.
+        // A full link decides the limiting component.
         let is_open =
             self.crossing.may_be_full && !self.crossing.is_full && verdict != Verdict::LinkLimited;
         let verdict = if is_open { Verdict::Undetermined } else { verdict };
@@ -214,8 +213,8 @@ impl Blocks<'_> {
         row.over_blocks(metric, Unit::Nanoseconds, &self.own.values(&value))
     }
 
-    /// The value of each block, and the cable's in that block. Of operations that cross no
-    /// network there is nothing that a direct cable could be compared with.
+    /// Value of each block, paired with the cable's in that block. Operations that cross no network
+    /// have no comparable cable.
     fn in_blocks(&self, value: impl Fn(&Sample) -> Option<f64>) -> Vec<(f64, Option<f64>)> {
         if !self.own.is_remote() {
             return Vec::new();
@@ -224,19 +223,19 @@ impl Blocks<'_> {
         self.own.samples.iter().filter_map(both).collect()
     }
 
-    /// True if the network's part is only what the others leave, in most of the blocks.
+    /// True if the network's part is only what the other parts leave, in most of the blocks.
     pub(super) fn is_network_at_most(&self) -> bool {
         let is_bound =
             |sample: &Sample| sample.kinds.iter().any(|kind| self.crossing.is_bound(kind));
         self.own.is_remote() && self.own.most(is_bound)
     }
 
-    /// The direct cable's block that stands beside one of its own.
+    /// Block of the direct cable that belongs to one of its own.
     pub(super) fn cable_at(&self, own: &Sample) -> Option<&Sample> {
         self.cable.samples.iter().find(|cable| cable.block == own.block)
     }
 
-    /// The row that all values of such operations share.
+    /// Row that all values of such operations share.
     pub(super) fn row(&self, which: Which) -> Row {
         let Self { spec, cell, own, ways, way, .. } = *self;
         let mut row = Row::of(ways, way, spec.profile);
@@ -258,7 +257,7 @@ impl Blocks<'_> {
             (Key::Operation, word(which).into()),
         ]);
         if !job.replicas.is_empty() && ways.subject(way).is_some() {
-            // There may be a cable, and it leads to no replica.
+            // A cable may exist, but it leads to no replica.
             row.caveats.remove(&Caveat::NoBypass);
             row.caveats.insert(Caveat::BypassWithoutReplicas);
         }
@@ -275,7 +274,7 @@ impl Blocks<'_> {
     }
 }
 
-/// The word for such operations.
+/// Word for such operations.
 const fn word(which: Which) -> &'static str {
     match which {
         None => "all",

@@ -1,7 +1,7 @@
-//! The storage study's page: what was done, where its time went, what a device adds, and what there
-//! would be with another network.
+//! The storage study's page: operations, their latency budget, the latency added by a device, and
+//! predictions for another network.
 //!
-//! Owns the section. Never reckons: every number is a value's, but for the parts' shares.
+//! Owns the section. Never computes: every number is a value's, except for the parts' shares.
 
 mod answers;
 
@@ -51,7 +51,7 @@ impl Finding for StorageFinding {
 /// Operations of a case.
 type Shown<'a> = (&'a StorageCase, &'a Operations);
 
-/// Operations done, a row each for reads, writes and both.
+/// Table of operations, one row each for reads, writes and both.
 fn done<'a>(rows: impl Iterator<Item = Shown<'a>>) -> Table {
     let title = "Reads and writes: means, and the network's share of them";
     let paths = Listing::new(title, rows).column("path", |(case, _)| case.place.cell());
@@ -73,14 +73,14 @@ fn done<'a>(rows: impl Iterator<Item = Shown<'a>>) -> Table {
         .sparing(&["p50", "engine", "p99"])
 }
 
-/// An operation's time, a column a part.
+/// Table of an operation's latency, one column for each part.
 fn budget<'a>(rows: impl Iterator<Item = Shown<'a>>) -> Table {
     let paths = Listing::new("Where is the time spent?", rows);
     let paths = paths.column("path", |(case, _)| case.place.cell());
     with_job(paths, |shown| *shown).columns(part_names(), |(_, own), at| part(own, at)).table()
 }
 
-/// Time that the device adds, predicted and observed.
+/// Table of the latency added by the device, predicted and observed.
 fn added<'a>(rows: impl Iterator<Item = Shown<'a>>) -> Option<Table> {
     let title = "Added by the device to an operation: through it less over the direct cable";
     let rows = rows.filter_map(|(case, own)| Some((case, own, own.added.as_ref()?)));
@@ -95,7 +95,7 @@ fn added<'a>(rows: impl Iterator<Item = Shown<'a>>) -> Option<Table> {
         .unless_empty()
 }
 
-/// With the columns of the job and the kind of operation.
+/// Adds the columns of the job and the kind of operation.
 fn with_job<R>(table: Listing<R>, shown: impl Fn(&R) -> Shown<'_>) -> Listing<R> {
     table
         .column("size", |row| Cell::number(shown(row).0.job.bs.0.to_string()))
@@ -112,7 +112,7 @@ fn part(own: &Operations, at: usize) -> Cell {
     Cell::value(part).with_note(share.map_or_else(String::new, words::percent))
 }
 
-/// A row a case, depth and way of writing, a column a round trip.
+/// Table with a row for each case, depth and kind of write, and a column for each RTT.
 fn what_if_table(found: &StorageFinding) -> Option<Table> {
     let lines = found.cases().flat_map(|case| case.what_if.iter().map(move |line| (case, line)));
     Listing::new("What if: IOPS by the network's RTT", lines)
@@ -134,7 +134,7 @@ fn what_if_table(found: &StorageFinding) -> Option<Table> {
         .unless_empty()
 }
 
-/// Operations a second by the round trip: a colour a depth.
+/// Plot of operations a second by RTT, with one colour for each depth.
 fn what_if_plot(case: &StorageCase) -> Picture {
     let Storage { bs, numjobs, .. } = &case.job;
     let title = format!("{}, {} octets, {numjobs} jobs: IOPS by RTT", case.place.who.name(), bs.0);

@@ -1,7 +1,7 @@
-//! What is asked of a storage study.
+//! Request for a storage study.
 //!
-//! Owns its options, and the job where nobody brought one. What else they leave open is the job's
-//! or the profile's.
+//! Owns its options, and the default job. Anything else left open follows from the job or the
+//! profile.
 
 use measure::{ByteCount, Nanos, Refused, UnitError};
 use serde::Deserialize;
@@ -14,9 +14,9 @@ use crate::request::values::{Duration, seconds};
 use crate::request::{StudyRequest, strict, subjects};
 use crate::study::{Between, Blocks, Outline, Profile, StudySpec};
 
-/// What a server made for the trial holds where the job does not say how much.
+/// Default size of a server made for the trial.
 const SERVED: ByteCount = ByteCount(64 << 20);
-/// What its disk takes where nothing is said.
+/// Default delays of its disk.
 const DISK: (Nanos, Nanos) = (Nanos::from_millis(1), Nanos::from_millis(1));
 
 ranged_values! { ReadPercent QueueDepth Jobs }
@@ -25,56 +25,56 @@ ranged_values! { ReadPercent QueueDepth Jobs }
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Storage {
-    /// A job file of fio's, with one job in it; lab and sim have one of their own [default: the
-    /// model's or the lab's own job]
+    /// Job file for fio, with one job; lab and sim have one of their own [default: the model's or
+    /// the lab's own job]
     #[arg(long, value_name = "FILE")]
     pub fio: Option<Given<JobFile>>,
-    /// Have the storage host serve memory by nbdkit, behind a delay that stands for a disk: TIME,
-    /// or READ/WRITE [default: the testbed's storage]
+    /// Let nbdkit on the storage host serve memory, with a delay that simulates a disk: TIME, or
+    /// READ/WRITE [default: the testbed's storage]
     #[arg(long, value_name = "TIME")]
     #[serde(alias = "serve")]
     pub ramdisk: Option<Given<Ramdisk>>,
-    /// The pattern: read, write, rw, randread, randwrite, randrw [default: the job's]
+    /// Pattern: read, write, rw, randread, randwrite, randrw [default: the job's]
     #[arg(long, value_name = "PATTERN")]
     pub rw: Option<Given<String>>,
-    /// Of a mixed pattern, reads in percent [default: 50]
+    /// Share of reads in a mixed pattern, in percent [default: 50]
     #[arg(long, value_name = "PERCENT")]
     pub rwmixread: Option<Given<ReadPercent>>,
     /// Sizes of one read or write: 4k,64k [default: the job's]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub bs: Vec<Given<OneSize>>,
-    /// Operations under way of each job [default: the job's]
+    /// Operations in flight per job [default: the job's]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub iodepth: Vec<Given<QueueDepth>>,
-    /// Jobs at once [default: the job's]
+    /// Number of parallel jobs [default: the job's]
     #[arg(long, value_name = "N")]
     pub numjobs: Option<Given<Jobs>>,
-    /// Ports of the hosts that the storage copies writes to before it answers [default: no copies]
+    /// Ports of the hosts that the storage copies writes to before it responds [default: no copies]
     #[arg(long = "replica", value_name = "LIST", value_delimiter = ',')]
     pub replicas: Vec<Given<PortRef>>,
-    /// The storage host's block device, whose own times are read: nvme0n1 [default: no disk's
+    /// Block device of the storage host whose own times are read: nvme0n1 [default: no disk's
     /// times]
     #[arg(long, value_name = "NAME")]
     pub disk: Option<String>,
-    /// Let the job write over what is there
+    /// Let the job overwrite existing data
     #[arg(long)]
     pub allow_destroy: bool,
-    /// The client's port [default: the first host's]
+    /// Port of the client [default: the first host's]
     #[arg(long, value_name = "HOST/PORT")]
     pub from: Option<Given<PortRef>>,
-    /// The storage host's port [default: the next host's]
+    /// Port of the storage host [default: the next host's]
     #[arg(long, value_name = "HOST/PORT")]
     pub to: Option<Given<PortRef>>,
-    /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
+    /// Devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     pub devices: Vec<Given<String>>,
-    /// Their variants; as-found is a device that nothing was done to [default: as each is found]
+    /// Variants of the devices; as-found is an unchanged device [default: as each is found]
     #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
     pub variants: Vec<Given<String>>,
     /// Length of each trial, in seconds or with a unit [default: the job's, else 2 s; strict 60 s]
     #[arg(short = 't', long = "time", value_name = "S")]
     pub duration: Option<Given<Duration>>,
-    /// Repeats of everything, in random order [default: 10]
+    /// Repetitions of everything, in random order [default: 10]
     #[arg(long, value_name = "N")]
     pub blocks: Option<Given<Blocks>>,
     /// Length of the phases around each trial [default: quick]
@@ -119,7 +119,7 @@ impl StudyRequest for Storage {
 }
 
 impl Storage {
-    /// nbdkit serves one host's memory and copies nothing.
+    /// Refuses replicas, as nbdkit serves one host's memory and copies nothing.
     fn check_replicas(&self) -> Result<(), RefusedAt> {
         let Some(replica) = self.replicas.first() else { return Ok(()) };
         let message = "the server made for the trial keeps no replicas";
@@ -128,9 +128,9 @@ impl Storage {
         Err(replica.refused(Refused::new(message, hint)))
     }
 
-    /// The job with its storage, and how long it asks to run.
+    /// Job with its storage, and its run time.
     fn job(&self, testbed: &Outline) -> Result<(trial::Storage, Option<Nanos>), Refused> {
-        // A lab's and a model's are ours.
+        // The job of a lab or a model is built in.
         let own = testbed.hosts.is_empty();
         let (mut job, runtime) = match value(&self.fio) {
             Some(JobFile::Read(file)) => (file.job, file.runtime),
@@ -145,7 +145,7 @@ impl Storage {
                 return Err(Refused::new("there is no job, and the hosts are real", hint));
             }
         };
-        // A job without a place to read and write gets one, where nobody's data can be meant.
+        // A job without a target gets a server's memory, so that no data is overwritten.
         let nowhere = job.filename.is_empty() && job.ioengine == "nbd";
         let serve =
             self.ramdisk.as_ref().map(|disk| disk.value).or((nowhere && own).then_some(DISK));
@@ -161,7 +161,7 @@ impl Storage {
     }
 }
 
-/// The job where nobody brought one: the write-ups' own, one operation at a time.
+/// Default job: that of the write-ups, one operation at a time.
 fn standing_in() -> trial::Storage {
     trial::Storage {
         ioengine: "nbd".into(),
@@ -186,7 +186,7 @@ fn served(job: &mut trial::Storage, read: Nanos, write: Nanos) -> Result<(), Ref
     Ok(())
 }
 
-/// `600`, `10s`, `5m` as fio has them.
+/// Parses `600`, `10s`, `5m` as fio does.
 fn run_time(text: &str) -> Result<Nanos, Refused> {
     if seconds(text).parse::<Nanos>().is_err() {
         let message = format!("`{text}` is no runtime");
@@ -195,7 +195,7 @@ fn run_time(text: &str) -> Result<Nanos, Refused> {
     Duration::typed(text)
 }
 
-/// A file's path, until it is read.
+/// Path of a job file that is still to be read.
 impl Value for JobFile {
     type Is = Self;
 
@@ -204,7 +204,7 @@ impl Value for JobFile {
     }
 }
 
-/// How long a disk takes: `1ms`, or `1ms/2ms` where writes take another time than reads.
+/// Delay of a disk: `1ms`, or `1ms/2ms` if writes and reads differ.
 #[derive(Debug, Clone)]
 pub struct Ramdisk;
 
@@ -226,7 +226,7 @@ impl Value for Ramdisk {
     }
 }
 
-/// One size of an operation: `4k`.
+/// Size of an operation: `4k`.
 #[derive(Debug, Clone)]
 pub struct OneSize;
 

@@ -1,7 +1,7 @@
-//! The order of the storage study's trials: round trips of the operations' own sizes alone, then
-//! beside fio's job, for each size and depth, each way, in blocks of random order.
+//! Order of the storage study's trials: messages of the operations' own sizes alone, then next to
+//! the fio job, for each size, depth and path, in blocks of random order.
 //!
-//! Never judges a record: what the blocks mean is the finding's.
+//! Never judges a record: the finding interprets the blocks.
 
 use measure::{FrameRate, Nanos};
 
@@ -31,8 +31,7 @@ impl StorageSpec {
                 way,
                 block,
                 duration,
-                // What the round trips sent stands in their record; a probe that was late counts
-                // from when it was due.
+                // Each RTT's record states what was sent; a late probe counts from its due time.
                 gate: Gate::Uneven,
                 flows,
                 events: Vec::new(),

@@ -1,6 +1,6 @@
-//! The storage study as a request: which job, in which sizes and depths, and what it needs to run.
+//! Request for the storage study: the job, its sizes and depths, and its needs.
 //!
-//! Owns its checks and its estimate, and which ways its operations can go. Never runs a trial.
+//! Owns its checks and its estimate, and the choice of paths. Never runs a trial.
 
 use measure::{ByteCount, FrameRate, Nanos};
 use serde::{Deserialize, Serialize};
@@ -14,44 +14,43 @@ use crate::study::{
 };
 use trial::{QueueDepth, Result, Storage, Subject, Topology};
 
-/// fio starts, connects and ends within this beside the load, and what serves it has to wait for
-/// that.
+/// Additional time in which fio starts, connects and ends; its server must wait for that.
 pub(super) const AROUND_FIO: Nanos = Nanos::from_millis(1500);
 
-/// Round trips with no job beside them are taken for so long at most.
+/// Maximum time for measuring RTTs without a job.
 pub(super) const LONGEST_REST: Nanos = Nanos::from_secs(2);
 
-/// What to measure.
+/// Request for a storage study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StorageSpec {
-    /// The job, but for its sizes and depths.
+    /// Job, without its sizes and depths.
     pub job: Storage,
     /// Octets of one read or write.
     pub sizes: Vec<ByteCount>,
-    /// Operations under way of each job.
+    /// Operations in flight per job.
     pub depths: Vec<QueueDepth>,
-    /// Round trips a second beside the job, of a read's sizes and of a write's.
+    /// Round trips a second during the job, of a read's sizes and of a write's.
     pub probes: FrameRate,
-    /// What is measured: devices, in their variants. Empty: the first device, as it is found.
+    /// Devices under test, in their variants; if empty, the first device as found.
     pub subjects: Vec<Subject>,
-    /// Between which two ports; open: the first hosts'.
+    /// Pair of ports; if not named, those of the first hosts.
     #[serde(default, skip_serializing_if = "Between::is_open")]
     pub between: Between,
-    /// The load phase of each trial.
+    /// Load phase of each trial.
     pub duration: Nanos,
-    /// Repeats of everything, in random order; the sampling unit.
+    /// Repetitions of everything, in random order; the sampling unit.
     pub blocks: Blocks,
-    /// The phases around.
+    /// Profile of the phases around the load.
     pub profile: Profile,
-    /// How often one trial is tried before it is given up; at least 1.
+    /// Attempts at one trial before it is given up; at least 1.
     pub tries: Tries,
-    /// Whether small round trips are measured before each job; runs of earlier versions have none.
+    /// True if small round trips are measured before each job; runs of earlier versions have none.
     #[serde(default)]
     pub small_messages: bool,
 }
 
 impl StorageSpec {
-    /// A look: ten blocks of two seconds.
+    /// First look: ten blocks of two seconds.
     pub fn quick(job: Storage) -> Self {
         Self {
             sizes: vec![job.bs],
@@ -68,7 +67,7 @@ impl StorageSpec {
         }
     }
 
-    /// A minute each, ten blocks.
+    /// One minute each, ten blocks.
     pub fn strict(job: Storage) -> Self {
         Self { duration: Nanos::from_secs(60), profile: Profile::Strict, ..Self::quick(job) }
     }
@@ -102,33 +101,33 @@ impl StorageSpec {
 
     /// See [`crate::StudySpec::needs`].
     pub fn needs(&self) -> Needs {
-        // Messages are cut up by whatever carries them.
+        // Messages are segmented by their carrier.
         Needs { connections: true, bypass: Bypass::Recorded, ..Needs::default() }
     }
 
-    /// Its ways on a testbed.
+    /// Paths on a testbed.
     pub(super) fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
         Ways::between(topology, &self.between, &self.subjects)
     }
 
-    /// The ways that the job can go: a direct cable leads to the storage host, and to no replica.
+    /// Paths that the job can take: a direct cable leads to the storage host, and to no replica.
     pub(super) fn measured(&self, ways: &Ways) -> Vec<Way> {
         if self.job.replicas.is_empty() { ways.all() } else { ways.subjects() }
     }
 
-    /// Messages a second beside a cell's operations: as many on every way.
+    /// Messages a second next to a cell's operations; as many on every path.
     pub(super) fn beside(&self, cell: Cell, topology: &Topology, ways: &Ways) -> FrameRate {
         let of = |way| fill::beside(self, cell, topology, ways.pair(way)).0;
         FrameRate(self.measured(ways).into_iter().map(of).fold(self.probes.0, f64::min))
     }
 
-    /// How often an operation crosses the network, one after the other: a write that is copied goes
-    /// on to the replicas, all at once, before it is answered.
+    /// Number of successive network crossings of an operation. A copied write goes on to all
+    /// replicas at once before the response.
     pub(super) const fn crossings(&self, write: bool) -> f64 {
         if write && !self.job.replicas.is_empty() { 2.0 } else { 1.0 }
     }
 
-    /// Every combination of size and depth.
+    /// Cells of all combinations of size and depth.
     pub(super) fn cells(&self) -> Vec<Cell> {
         let of = |size: &ByteCount| {
             let size = *size;

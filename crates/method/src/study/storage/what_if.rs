@@ -1,10 +1,9 @@
-//! What if the network, the replicas or the depth were otherwise: operations a second from the
-//! latency that the study measured.
+//! Predicted operations a second with another network, other replicas or another depth, from the
+//! measured latency.
 //!
-//! Owns the model: latency = all but the network + crossings x (small round trip + what the block
-//! takes beyond that), as measured in one block. Another depth than was measured is a bound: with
-//! more under way an operation takes no less, and with fewer no more. Nothing exceeds what the
-//! links carry. Pure.
+//! Owns the model: latency = all but the network + crossings x (small RTT + the block's excess over
+//! it), as measured in one block. Another depth is a bound: with more in flight an operation takes
+//! no less, with fewer no more. Nothing exceeds the links' capacity. Pure.
 
 use std::cmp::Ordering;
 
@@ -13,14 +12,14 @@ use super::measured::Blocks;
 use page::{AT_LEAST, AT_MOST, Figure, Key, Metric, Unit};
 use trial::Path;
 
-/// Whether writes wait for a copy on another node.
+/// Variants: true if writes wait for a copy on another node.
 const COPIED: [bool; 2] = [false, true];
-/// Operations under way of each job, beside the cell's own.
+/// Operations in flight per job, in addition to the cell's own.
 const DEPTHS: [u16; 2] = [1, 32];
 
 impl Blocks<'_> {
-    /// Operations a second over other networks; nothing of operations that cross none, or of a
-    /// direct cable's.
+    /// Predicts operations a second over other networks; empty for operations across no network,
+    /// and for direct cables.
     pub(super) fn what_if(&self) -> Vec<WhatIf> {
         if self.ways.path(self.way) == Path::Bypass || !self.own.is_remote() {
             return Vec::new();

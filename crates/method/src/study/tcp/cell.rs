@@ -1,6 +1,6 @@
-//! One case of the tcp study: its trial, and the parts of each record that are kept.
+//! Case of the tcp study: its trial, and what is kept of each record.
 //!
-//! Owns the hosts' limits that a connection's readings show. Never makes a value.
+//! Owns the hosts' limits that a connection's readings show. Never computes a value.
 
 use measure::Nanos;
 use measure::quantile::median;
@@ -17,13 +17,13 @@ use trial::topology::Pair;
 use trial::validity::taken_by_others;
 use trial::{Bulk, Flow, FlowKind};
 
-/// More of the busy time than this spent waiting for a window or a buffer: that was the limit.
+/// Share of the busy time spent waiting for a window or a buffer, above which that was the limit.
 const STALLED: f64 = 0.5;
 
-/// Processors that are busy for more than this of the time have nothing left to give.
+/// Utilisation above which processors have no capacity left.
 const BUSY: f64 = 0.95;
 
-/// A round trip this many times the smallest has a queue in it.
+/// Ratio to the smallest RTT above which an RTT contains a queue.
 const QUEUED: f64 = 2.0;
 
 /// `goodput forward, tcp 1 stream cubic`
@@ -33,7 +33,7 @@ pub(super) fn label(spec: &TcpSpec, direction: TcpDirection) -> String {
     format!("{} {}, {load}", TcpSpec::LABEL, direction.as_str())
 }
 
-/// One flow, or one each way.
+/// Flow of the trial, or one in each direction.
 pub(super) fn flows(spec: &TcpSpec, direction: TcpDirection, pair: &Pair) -> Vec<Flow> {
     let kind = FlowKind::Bulk(Bulk {
         streams: spec.streams.get(),
@@ -48,14 +48,14 @@ pub(super) fn flows(spec: &TcpSpec, direction: TcpDirection, pair: &Pair) -> Vec
     Flow::each_measured(&pairs, &kind)
 }
 
-/// Limit of the hosts, not of the path, that held a connection up.
+/// Limit by the hosts, not by the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum HostLimit {
-    /// The receiver's window.
+    /// Receive window.
     ReceiveWindow,
-    /// The sender's socket buffer.
+    /// Send buffer of the socket.
     SendBuffer,
-    /// A host's processors.
+    /// Processors of a host.
     Processors,
 }
 
@@ -76,38 +76,38 @@ impl HostLimit {
     }
 }
 
-/// One block's trial of a case.
+/// Trial of a case in one block.
 #[derive(Debug, Clone)]
 pub(super) struct Sample {
     pub(super) block: u32,
-    /// In the trial's order; behind two opposite ones, both together.
+    /// Flows in the trial's order; two opposite ones are followed by their total.
     pub(super) flows: Vec<FlowSample>,
-    /// Busy share of all processors, host by host.
+    /// Utilisation of all processors, by host.
     pub(super) hosts: Vec<(String, f64)>,
-    /// Other programs had a host's processors meanwhile.
+    /// True if other programs used a host's processors during the trial.
     pub(super) busy: bool,
 }
 
 impl Sample {
-    /// True if a host's processors had nothing left, by the trial's own work.
+    /// True if a host's processors had no capacity left because of the trial itself.
     pub(super) fn out_of_processors(&self) -> bool {
         !self.busy && self.hosts.iter().any(|(_, share)| *share > BUSY)
     }
 }
 
-/// One flow's TCP, or both flows', after the warm-up.
+/// TCP of one flow, or of both together, after the warm-up.
 #[derive(Debug, Clone)]
 pub(super) struct FlowSample {
-    /// Payload bits a second at the receiver.
+    /// Payload at the receiver in bits a second.
     pub(super) goodput: f64,
-    /// Payload octets at the receiver.
+    /// Payload at the receiver in octets.
     pub(super) octets: f64,
-    /// Segments sent again; none where neither the sender's host nor the far end counted.
+    /// Retransmitted segments; `None` if neither the sender's host nor the far end counted.
     pub(super) retransmits: Option<u64>,
     pub(super) segment: Option<Segment>,
-    /// Readings of the sender; none where nobody read its sockets, and of both flows.
+    /// Readings of the sender; `None` without readings of its sockets, and for both flows together.
     pub(super) sender: Option<Sender>,
-    /// The hosts' limit that a sender's sockets show.
+    /// Host limit shown by a sender's sockets; `None` if there is none.
     pub(super) limit: Option<HostLimit>,
 }
 
@@ -115,11 +115,11 @@ pub(super) struct FlowSample {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sender {
     pub(super) retransmits: u64,
-    /// The largest, in octets.
+    /// Largest congestion window, in octets.
     pub(super) cwnd: f64,
-    /// The median over the readings of the smoothed round trip; nanoseconds.
+    /// Median over the readings of the smoothed RTT, in nanoseconds.
     pub(super) srtt: Option<f64>,
-    /// The smallest round trip; nanoseconds.
+    /// Smallest RTT, in nanoseconds.
     pub(super) min_rtt: Option<f64>,
     /// Share of the busy time spent waiting for the receiver's window.
     pub(super) window: f64,
@@ -129,8 +129,7 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    /// The hosts' limit that held it up. A window that is full because a queue on the path is long
-    /// is none.
+    /// Host limit of the sender. A window filled because of a queue on the path is none.
     fn limit(&self) -> Option<HostLimit> {
         let queued = self.srtt.zip(self.min_rtt).is_some_and(|(srtt, min)| srtt > QUEUED * min);
         if self.window > STALLED && !queued {
@@ -161,15 +160,15 @@ impl Sender {
     }
 }
 
-/// Payload of a flow that counts.
+/// Counted payload of a flow.
 struct Arrived {
     octets: u64,
     elapsed: Nanos,
-    /// The warm-up is in it.
+    /// True if the warm-up is included.
     whole: bool,
 }
 
-/// After the warm-up; of a far end of which neither side read anything but its sum, all of it.
+/// Payload after the warm-up; all of it if only the far end's total is known.
 fn arrived(bulk: &BulkRecord, spec: &TcpSpec) -> Arrived {
     let skipped = spec.omit.0.div_ceil(spec.interval.0.max(1));
     let series: Vec<_> = bulk.streams.iter().map(StreamRecord::arrived).collect();
@@ -189,7 +188,7 @@ impl FlowSample {
         let (octets, seconds) = (arrived.octets as f64, arrived.elapsed.as_secs_f64());
         let goodput = if seconds > 0.0 { octets * 8.0 / seconds } else { 0.0 };
         let sender = Sender::new(bulk, spec);
-        // An iperf3 server that sends tells of its whole test.
+        // A sending iperf3 server reports its whole test.
         let far_end = bulk.far_end.as_ref().filter(|_| arrived.whole);
         let at_far_end = far_end.and_then(|far| far.retransmits);
         let retransmits = sender.map(|sender| sender.retransmits).or(at_far_end);
@@ -209,15 +208,15 @@ impl FlowSample {
         }
     }
 
-    /// Segments sent again; none where nobody counted, or no payload arrived.
+    /// Retransmitted segments per gigabyte; `None` if not counted, or without payload.
     pub(super) fn retransmits_per_gigabyte(&self) -> Option<f64> {
         let rate = self.retransmits? as f64 / (self.octets / 1e9);
         Some(rate).filter(|rate| rate.is_finite())
     }
 }
 
-/// From the warm-up's end to the last reading, where an iperf3 server received, which tells no
-/// series: what it acknowledged is read at the sender, and so is the time.
+/// Time from the end of the warm-up to the last reading, if an iperf3 server received. That reports
+/// no series, so acknowledged octets and time are read at the sender.
 fn by_the_sender(bulk: &BulkRecord, skipped: u64) -> Option<Nanos> {
     bulk.far_end.as_ref()?;
     let points = &bulk.streams.first().filter(|stream| stream.received.is_empty())?.points;
@@ -225,17 +224,17 @@ fn by_the_sender(bulk: &BulkRecord, skipped: u64) -> Option<Nanos> {
     Some(points.last()?.at.saturating_sub(begin.at))
 }
 
-/// All blocks of a case on one way.
+/// Blocks of a case on one path.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CellData {
     pub(super) samples: Vec<Sample>,
     /// Numbers of the trials, and whether they were repeated or given up.
     pub(super) noted: Noted,
-    /// The flows of its first valid trial; empty where enough others are kept.
+    /// Flows of its first valid trial; empty if enough others are kept.
     pub(super) first: Vec<FirstFlow>,
 }
 
-/// One flow of a case's first valid trial, to be shown over time.
+/// Flow of a case's first valid trial, to be shown over time.
 #[derive(Debug, Clone)]
 pub(super) struct FirstFlow {
     pub(super) bulk: Bulk,
@@ -282,13 +281,13 @@ impl CellData {
         !self.first.is_empty()
     }
 
-    /// The readings of the round trip behind all samples.
+    /// Number of RTT readings over all samples.
     pub(super) fn readings(&self) -> u64 {
         let senders = self.samples.iter().flat_map(|s| &s.flows).filter_map(|flow| flow.sender);
         senders.map(|sender| sender.readings).sum()
     }
 
-    /// The size of the segments, where any sender's host told.
+    /// Size of the segments; `None` if no sender's host reported it.
     pub(super) fn segment(&self) -> Option<Segment> {
         self.samples.iter().flat_map(|s| &s.flows).find_map(|flow| flow.segment)
     }

@@ -1,7 +1,7 @@
-//! The tcp study's result: case by case the payload carried, the readings of each flow's sender,
-//! and how busy the hosts were.
+//! Findings of the tcp study by case: the payload carried, the readings of each flow's sender, and
+//! the utilisation of the hosts.
 //!
-//! Owns the structure of the result and the order of its rows. Never makes a value: `rows` does.
+//! Owns the structure of the result and the order of its rows. Never computes a value: `rows` does.
 
 use page::Figure;
 
@@ -10,48 +10,48 @@ use super::cell::{FirstFlow, HostLimit};
 use crate::study::capacity::Of;
 use crate::study::view::{Place, values};
 
-/// The tcp study's result.
+/// Result of the tcp study.
 #[derive(Debug)]
 pub struct TcpFinding {
     pub(super) streams: u16,
     pub(super) congestion_control: String,
-    /// Test by test, the devices' cases before the direct cables'.
+    /// Cases by test, the devices' before the direct cables'.
     pub(super) cases: Vec<TcpCase>,
 }
 
-/// One test through one device or over one direct cable.
+/// Test through one device or over one direct cable.
 #[derive(Debug)]
 pub(super) struct TcpCase {
     pub(super) test: TcpDirection,
-    /// The label of its trials.
+    /// Label of its trials.
     pub(super) label: String,
-    /// The case over the direct cable beside it, by its index among the cases.
+    /// Case over its direct cable, by index among the cases; `None` without one.
     pub(super) cable: Option<usize>,
-    /// The two opposite flows, where both ran at once.
+    /// Two opposite flows, if both ran at once.
     pub(super) flows: Vec<Part>,
-    /// The one flow, or both together.
+    /// Single flow, or both together.
     pub(super) whole: Part,
     pub(super) hosts: Vec<HostBusy>,
 }
 
-/// One flow, or both together.
+/// Flow, or both together.
 #[derive(Debug)]
 pub(super) struct Part {
-    /// With its ports in the direction of the payload.
+    /// Place, with its ports in the direction of the payload.
     pub(super) place: Place,
     pub(super) goodput: Figure,
     pub(super) ceiling: Option<Ceiling>,
-    /// The hosts' limit, where neither the device nor the link was the limit.
+    /// Host limit; `None` if the device or the link was the limit.
     pub(super) host_limit: Option<HostLimit>,
-    /// Segments sent again; none where nobody counted.
+    /// Retransmits; `None` if not counted.
     pub(super) retransmits: Option<Retransmits>,
-    /// Readings of the sender; none where nobody read its sockets, and of both together.
+    /// Readings of the sender; `None` without readings of its sockets, and for both together.
     pub(super) sender: Option<SenderValues>,
-    /// The flow of the case's first valid trial, where that is kept.
+    /// Flow of the case's first valid trial; `None` if not kept.
     pub(super) first: Option<FirstFlow>,
 }
 
-/// Segments that were sent again.
+/// Retransmitted segments.
 #[derive(Debug)]
 pub(super) struct Retransmits {
     pub(super) count: Figure,
@@ -64,13 +64,13 @@ pub(super) struct SenderValues {
     pub(super) smoothed_rtt: Figure,
     pub(super) smallest_rtt: Figure,
     pub(super) cwnd: Figure,
-    /// The share of its busy time that it waited for the receiver's window.
+    /// Share of the busy time spent waiting for the receiver's window.
     pub(super) window: Figure,
-    /// The share of its busy time that it waited for its own buffer.
+    /// Share of the busy time spent waiting for its own buffer.
     pub(super) buffer: Figure,
 }
 
-/// Busy share of all processors of a host.
+/// Utilisation of all processors of a host.
 #[derive(Debug)]
 pub(super) struct HostBusy {
     pub(super) host: String,
@@ -78,7 +78,7 @@ pub(super) struct HostBusy {
 }
 
 impl TcpFinding {
-    /// The case over the direct cable beside another.
+    /// Case over the direct cable of another.
     pub(super) fn cable_beside(&self, case: &TcpCase) -> Option<&TcpCase> {
         self.cases.get(case.cable?)
     }
@@ -90,7 +90,7 @@ impl TcpCase {
         self.flows.iter().chain([&self.whole])
     }
 
-    /// The host that was busiest.
+    /// Host with the highest utilisation.
     pub(super) fn busiest(&self) -> Option<&HostBusy> {
         let share = |host: &HostBusy| host.share.value.unwrap_or(0.0);
         self.hosts.iter().max_by(|a, b| share(a).total_cmp(&share(b)))
@@ -98,7 +98,7 @@ impl TcpCase {
 }
 
 impl Part {
-    /// Share of the most that the path could carry.
+    /// Share of the path's capacity.
     pub(super) fn share(&self) -> Option<f64> {
         Some(self.goodput.value? / self.ceiling?.payload)
     }
@@ -113,13 +113,13 @@ values! {
     SenderValues: smoothed_rtt, smallest_rtt, cwnd, window, buffer;
 }
 
-/// The most payload that the path of some flows could carry.
+/// Capacity of a path in payload.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ceiling {
-    /// Bits a second, with nothing else on the link.
+    /// Payload in bits a second, without other traffic on the link.
     pub(super) payload: f64,
-    /// From so many on the link is full: payload of the other direction is acknowledged beside
-    /// them.
+    /// Payload from which on the link is full; acknowledgements of the other direction also use the
+    /// link.
     pub(super) full: f64,
     pub(super) of: Of,
     pub(super) mtu: u32,

@@ -1,7 +1,7 @@
-//! The tcp study on a page: how much payload each way, of how much the link can carry, the segments
-//! sent again and the hosts' limits; and each case's first valid trial over time.
+//! The tcp study on a page: payload per direction, its share of the link's capacity, retransmits
+//! and the hosts' limits; and each case's first valid trial over time.
 //!
-//! Computes nothing but shares.
+//! Computes only shares.
 
 mod answers;
 mod over_time;
@@ -53,7 +53,7 @@ fn goodput_table<'a>(found: &'a TcpFinding) -> Table {
     let note = "Of link: the share of what the link carries as TCP payload in full segments, \
                 one way and without anything else. RTT: the smoothed round trip of the connections \
                 under this load, and the smallest that they saw.";
-    // Both flows together have no round trip.
+    // Both flows together have no RTT.
     Listing::new("TCP payload at the receiver", found.cases.iter().flat_map(TcpCase::parts))
         .column("TCP", |part| name(found, part))
         .column("device", |part| Cell::text(part.place.who.name()))
@@ -70,7 +70,7 @@ fn goodput_table<'a>(found: &'a TcpFinding) -> Table {
         .with_note(note)
 }
 
-/// The share of what the link carries, and how much that is.
+/// Share of the link's capacity, with that capacity.
 fn share(part: &Part) -> Cell {
     let (Some(share), Some(ceiling)) = (part.share(), part.ceiling) else {
         return Cell::Missing;
@@ -78,7 +78,7 @@ fn share(part: &Part) -> Cell {
     Cell::number(percent(share)).with_note(rate(ceiling.payload))
 }
 
-/// The hosts' share in each flow whose sender was read.
+/// Table of the hosts' share in each flow with a sender that was read.
 fn hosts_table(found: &TcpFinding) -> Table {
     let parts = found.cases.iter().flat_map(|case| case.parts().map(move |part| (case, part)));
     let read = parts.filter_map(|(case, part)| Some((case, part, part.sender.as_ref()?)));
@@ -103,13 +103,12 @@ fn hosts_table(found: &TcpFinding) -> Table {
         .with_note(note)
 }
 
-/// Two decimals: line rate differs from nearly that by the second.
+/// Share with two decimals, as line rate differs from nearly that only in the second.
 fn percent(share: f64) -> String {
     format!("{}\u{a0}%", words::trimmed(share * 100.0, 2))
 }
 
-/// With a digit more than values have, for a rate that follows from arithmetic alone:
-/// `941.5 Mbit/s`.
+/// Rate with one digit more than values have, as it follows from arithmetic alone: `941.5 Mbit/s`.
 fn rate(bits: f64) -> String {
     let (divisor, unit, decimals) = match bits {
         bits if bits >= 1e9 => (1e9, "Gbit/s", 3),

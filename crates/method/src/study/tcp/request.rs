@@ -1,6 +1,6 @@
-//! What is asked of a tcp study, by flags named as iperf3 names them.
+//! Request for a tcp study, by flags named as in iperf3.
 //!
-//! Owns its options. What they leave open is the profile's.
+//! Owns its options. Anything left open follows from the profile.
 
 use measure::Refused;
 use serde::Deserialize;
@@ -16,22 +16,22 @@ use crate::study::{Between, Blocks, Outline, Profile, Streams, StudySpec};
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tcp {
-    /// Streams each way [default: 1]
+    /// Streams per direction [default: 1]
     #[arg(short = 'P', long = "parallel", value_name = "N")]
     pub streams: Option<Given<Streams>>,
-    /// What counts of each trial, in seconds or with a unit [default: 3; strict 30]
+    /// Measured part of each trial, in seconds or with a unit [default: 3; strict 30]
     #[arg(short = 't', long = "time", value_name = "S")]
     pub duration: Option<Given<Duration>>,
-    /// Warm-up before that, which does not count [default: 1; strict 5]
+    /// Warm-up before the measured part [default: 1; strict 5]
     #[arg(short = 'O', long, value_name = "S")]
     pub omit: Option<Given<Omit>>,
-    /// How often the senders are read [default: 0.1]
+    /// Interval between readings of the senders [default: 0.1]
     #[arg(short = 'i', long, value_name = "S")]
     pub interval: Option<Given<Duration>>,
-    /// Congestion control: cubic, reno, bbr, or what else the hosts have [default: cubic]
+    /// Congestion control: cubic, reno, bbr, or any other of the hosts [default: cubic]
     #[arg(short = 'C', long = "congestion-control", value_name = "NAME")]
     pub congestion_control: Option<Given<CongestionControl>>,
-    /// From the second end to the first only
+    /// Measure only from the second end to the first
     #[arg(
         short = 'R',
         long,
@@ -40,22 +40,22 @@ pub struct Tcp {
         conflicts_with = "bidir"
     )]
     pub reverse: Option<Given<bool>>,
-    /// Both ways at once only [default: each way alone, and both at once]
+    /// Measure only both directions at once [default: each direction alone, and both at once]
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub bidir: Option<Given<bool>>,
-    /// The first end [default: the first host]
+    /// Port at the first end [default: the first host]
     #[arg(long, value_name = "HOST/PORT")]
     pub from: Option<Given<PortRef>>,
-    /// The second end [default: the next host]
+    /// Port at the second end [default: the next host]
     #[arg(long, value_name = "HOST/PORT")]
     pub to: Option<Given<PortRef>>,
-    /// Repeats of everything, in random order [default: 10]
+    /// Repetitions of everything, in random order [default: 10]
     #[arg(long, value_name = "N")]
     pub blocks: Option<Given<Blocks>>,
-    /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
+    /// Devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     pub devices: Vec<Given<String>>,
-    /// Their variants; as-found is a device that nothing was done to [default: as each is found]
+    /// Variants of the devices; as-found is an unchanged device [default: as each is found]
     #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
     pub variants: Vec<Given<String>>,
     /// Length of the phases around each trial [default: quick]
@@ -83,7 +83,7 @@ impl StudyRequest for Tcp {
 }
 
 impl Tcp {
-    /// Those that are asked for alone.
+    /// Directions to measure; `None` for all.
     fn directions(&self) -> Result<Option<Vec<TcpDirection>>, RefusedAt> {
         let said = |given: &Option<Given<bool>>| given.as_ref().is_some_and(|given| given.value);
         match (said(&self.reverse), said(&self.bidir), &self.bidir) {

@@ -1,7 +1,8 @@
-//! The tcp study's values: goodput, retransmits, round trips, and the hosts' limits, each with its
+//! Values of the tcp study: goodput, retransmits, RTTs and the hosts' limits, each with its
 //! conditions, its verdict and its interval over the blocks.
 //!
-//! Owns which flows of a trial a value is about, and when nothing drove the path. Never words one.
+//! Owns the choice of a trial's flows for a value, and the criterion for a path that was not
+//! driven. Never words one.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +19,11 @@ use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::Topology;
 use trial::topology::Pair;
 
-/// Cases by their direction's place in the request and their path.
+/// Cases by path and by the index of their direction in the request.
 pub(super) type Data = BTreeMap<(usize, Way), CellData>;
 
 impl TcpFinding {
-    /// The cases in the order of the request.
+    /// Creates the cases in the order of the request.
     pub(super) fn new(spec: &TcpSpec, data: &Data, ways: &Ways, topology: &Topology) -> Self {
         let empty = CellData::default();
         let all = ways.all();
@@ -66,7 +67,7 @@ impl TcpCase {
     }
 }
 
-/// The trials of one test on one path, and those over the direct cable beside it.
+/// Trials of one test on one path, and those over its direct cable.
 #[derive(Clone, Copy)]
 pub(super) struct CaseRows<'a> {
     pub(super) spec: &'a TcpSpec,
@@ -79,7 +80,7 @@ pub(super) struct CaseRows<'a> {
 }
 
 impl<'a> CaseRows<'a> {
-    /// One of two opposite flows, or both together; none where there is one flow.
+    /// Part of one of two opposite flows, or of both together; `None` for a single flow.
     pub(super) fn part(&self, direction: Option<Direction>) -> PartRows<'a> {
         let mut part = PartRows { case: *self, direction, ceiling: None, row: self.row() };
         part.ceiling = part.find_ceiling();
@@ -111,18 +112,18 @@ impl<'a> CaseRows<'a> {
     }
 }
 
-/// The trials' flow, or both together, that values are about.
+/// Flow of the trials, or both together, that values describe.
 pub(super) struct PartRows<'a> {
     case: CaseRows<'a>,
-    /// Direction of one of two flows, or their total; none where there is one flow.
+    /// Direction of one of two flows, or their total; `None` for a single flow.
     direction: Option<Direction>,
     ceiling: Option<Ceiling>,
-    /// The conditions, doubts and verdict that its values share.
+    /// Conditions, caveats and verdict that its values share.
     row: Row,
 }
 
 impl PartRows<'_> {
-    /// The part with all its values.
+    /// Computes the part with all its values.
     pub(super) fn values(&self) -> Part {
         let place = self.case.ways.place(self.case.way).with_direction(self.direction);
         let own_limit = matches!(self.row.verdict, Verdict::TesterLimited | Verdict::Undetermined);
@@ -161,7 +162,7 @@ impl PartRows<'_> {
         figure
     }
 
-    /// Segments sent again; none where trials were valid and nobody counted.
+    /// Retransmits; `None` if trials were valid but nothing was counted.
     fn retransmits(&self) -> Option<Retransmits> {
         let counts = self.values_per_block(|flow| Some(flow.retransmits? as f64));
         let rates = self.values_per_block(FlowSample::retransmits_per_gigabyte);
@@ -172,7 +173,7 @@ impl PartRows<'_> {
         })
     }
 
-    /// Readings of the sender; none where trials were valid and nobody read its sockets in any.
+    /// Readings of the sender; `None` if trials were valid but sockets were not read in any.
     fn sender(&self) -> Option<SenderValues> {
         let samples = &self.case.own.samples;
         let is_read = samples.is_empty() || samples.iter().any(|s| self.sender_in(s).is_some());
@@ -189,7 +190,7 @@ impl PartRows<'_> {
         })
     }
 
-    /// A round trip of the connections under this load.
+    /// RTT of the connections under this load.
     fn round_trip(
         &self,
         statistic: &str,
@@ -215,7 +216,7 @@ impl PartRows<'_> {
         Figure { quantile: Some(quantile), ..figure }
     }
 
-    /// The busy share of each host.
+    /// Utilisation of each host.
     pub(super) fn hosts(&self) -> Vec<HostBusy> {
         let mut by_host: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         for (host, share) in self.case.own.samples.iter().flat_map(|sample| &sample.hosts) {
@@ -230,13 +231,13 @@ impl PartRows<'_> {
         by_host.into_iter().map(busy).collect()
     }
 
-    /// The row of a value that shows nobody's limit.
+    /// Row of a value without a limiting component.
     fn unjudged_row(&self) -> Row {
         let verdict = self.case.ways.judge(self.case.way, &Evidence::Nothing);
         Row { verdict, ..self.row.clone() }
     }
 
-    /// Most that the links could carry: of both directions together twice what one can.
+    /// Capacity of the links; for both directions together twice that of one.
     fn find_ceiling(&self) -> Option<Ceiling> {
         let segment = self.case.own.segment()?;
         let ceiling = |pair: &Pair| {
@@ -270,8 +271,8 @@ impl PartRows<'_> {
         self.case.ways.judge(self.case.way, &evidence)
     }
 
-    /// TCP sends more until something gives. Segments sent again were lost on the path; where the
-    /// hosts themselves held it up, nothing drove the path at all.
+    /// Evidence that TCP drove the path, as it sends faster until a limit is reached. Retransmitted
+    /// segments were lost on the path. If the hosts were the limit, the path was not driven.
     fn driven(&self) -> Driven {
         let is_lossy = |sample: &Sample, flow: &FlowSample| {
             !sample.busy && flow.retransmits.is_some_and(|count| count > 0)
@@ -285,7 +286,7 @@ impl PartRows<'_> {
         }
     }
 
-    /// The limit of the hosts in most of the blocks.
+    /// Limit of the hosts in most of the blocks.
     fn host_limit(&self) -> Option<HostLimit> {
         let limit = |sample: &Sample, flow: &FlowSample| {
             flow.limit.or_else(|| sample.out_of_processors().then_some(HostLimit::Processors))
@@ -295,19 +296,19 @@ impl PartRows<'_> {
         HostLimit::ALL.into_iter().find(|wanted| self.is_usual(is_it(Some(*wanted))))
     }
 
-    /// True if it holds in most of the blocks.
+    /// True if the predicate holds in most of the blocks.
     fn is_usual(&self, holds: impl Fn(&Sample, &FlowSample) -> bool) -> bool {
         let samples = &self.case.own.samples;
         let holds = |own: &&Sample| self.flow(own).is_some_and(|flow| holds(own, flow));
         2 * samples.iter().filter(holds).count() > samples.len()
     }
 
-    /// One value a block, of those that have one.
+    /// Values of the blocks that have one.
     fn values_per_block(&self, value: impl Fn(&FlowSample) -> Option<f64>) -> Vec<f64> {
         self.case.own.samples.iter().filter_map(|sample| value(self.flow(sample)?)).collect()
     }
 
-    /// The flow of the direct cable's trial of the same block.
+    /// Flow of the direct cable's trial in the same block.
     fn cable_flow(&self, own: &Sample) -> Option<&FlowSample> {
         self.flow(self.case.cable.samples.iter().find(|other| other.block == own.block)?)
     }
@@ -320,7 +321,7 @@ impl PartRows<'_> {
         sample.flows.get(self.index())
     }
 
-    /// Place among the flows of a trial.
+    /// Index among the flows of a trial.
     const fn index(&self) -> usize {
         match self.direction {
             None | Some(Direction::Forward) => 0,
@@ -329,7 +330,7 @@ impl PartRows<'_> {
         }
     }
 
-    /// The ports in the direction of the payload; both together: in the order of the request.
+    /// Ports in the direction of the payload; for both together, in the order of the request.
     fn pair(&self) -> Pair {
         let pair = self.case.ways.pair(self.case.way);
         let is_reverse = self.case.test == TcpDirection::Reverse;

@@ -1,6 +1,6 @@
-//! The tcp study's trials: each direction on each path once a block, in random order.
+//! Trials of the tcp study: each direction on each path once per block, in random order.
 //!
-//! Owns how many trials are kept to be shown over time. Never reads a record.
+//! Owns the number of trials kept to be shown over time. Never reads a record.
 
 use super::TcpSpec;
 use super::cell;
@@ -9,7 +9,7 @@ use super::rows::Data;
 use crate::study::session::{Ask, Session};
 use trial::{Gate, Result, Testbed};
 
-/// Cases of which the first valid trial is kept, at most.
+/// Maximum number of cases whose first valid trial is kept.
 const MOST_SHOWN: usize = 12;
 
 impl TcpSpec {

@@ -1,6 +1,6 @@
-//! The tcp study's request: which ports, which directions, how many streams and for how long.
+//! Request for the tcp study: ports, directions, number of streams and durations.
 //!
-//! Owns its checks and its estimate. Never asks for a trial.
+//! Owns its checks and its estimate. Never requests a trial.
 
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
@@ -12,31 +12,31 @@ use crate::study::{
 };
 use trial::{Offloads, Result, Subject, Topology};
 
-/// A resolved request of the tcp study.
+/// Request of the tcp study, fully resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TcpSpec {
-    /// Devices under test, in their variants. Empty: the first device, as it is found.
+    /// Devices under test, in their variants; if empty, the first device as found.
     pub subjects: Vec<Subject>,
-    /// The two ports; open: the first hosts'.
+    /// Pair of ports; if not named, those of the first hosts.
     #[serde(default, skip_serializing_if = "Between::is_open")]
     pub between: Between,
     /// Directions of TCP, each a case of its own.
     pub directions: Vec<TcpDirection>,
-    /// Connections each way.
+    /// Connections per direction.
     pub streams: Streams,
-    /// Their congestion control.
+    /// Congestion control of the connections.
     pub congestion_control: String,
     /// Warm-up before values count, as iperf3's `-O`.
     pub omit: Nanos,
-    /// Time that counts, after that.
+    /// Measured time after the warm-up.
     pub duration: Nanos,
     /// Time between two readings of the senders.
     pub interval: Nanos,
-    /// Repeats of everything, in random order; the sampling unit.
+    /// Repetitions of everything, in random order; the sampling unit.
     pub blocks: Blocks,
-    /// Phases around the load.
+    /// Profile of the phases around the load.
     pub profile: Profile,
-    /// Tries of one trial before it is given up; at least 1.
+    /// Attempts at one trial before it is given up; at least 1.
     pub tries: Tries,
 }
 
@@ -48,12 +48,12 @@ pub enum TcpDirection {
     Forward,
     /// From the second end to the first.
     Reverse,
-    /// Both at once.
+    /// Bidirectional: both directions at once.
     Bidirectional,
 }
 
 impl TcpDirection {
-    /// All of them.
+    /// All directions.
     pub const ALL: [Self; 3] = [Self::Forward, Self::Reverse, Self::Bidirectional];
 
     /// Name in rows and labels.
@@ -69,10 +69,10 @@ impl TcpDirection {
 impl TcpSpec {
     /// First word of the label of each trial of this study.
     pub const LABEL: &str = "goodput";
-    /// TCP runs as any program's would.
+    /// Offloads of the hosts: TCP runs as in any program.
     pub const OFFLOADS: Offloads = Offloads::AsFound;
 
-    /// A short request: one cubic stream for three seconds after one, each way, ten blocks.
+    /// Short request: one cubic stream for three seconds after one, in each direction, ten blocks.
     pub fn quick() -> Self {
         Self {
             subjects: Vec::new(),
@@ -89,7 +89,7 @@ impl TcpSpec {
         }
     }
 
-    /// A request for publication: thirty seconds after five.
+    /// Request for publication: thirty seconds after five.
     pub fn strict() -> Self {
         Self {
             omit: Nanos::from_secs(5),

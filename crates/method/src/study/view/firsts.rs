@@ -1,6 +1,6 @@
-//! The few single trials that a page shows: the first of each case.
+//! Single trials that a page shows: the first of each case.
 //!
-//! Owns how many are kept, and that a case is a label on a path.
+//! Owns how many are kept, and the definition of a case: a label on a path.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use trial::{Trial, TrialRecord};
 
 use super::Who;
 
-/// The first valid trial of each label and path, up to so many.
+/// First valid trial of each label and path, up to a maximum number.
 #[derive(Debug)]
 pub struct FirstOfEach {
     most: usize,
@@ -17,12 +17,12 @@ pub struct FirstOfEach {
 }
 
 impl FirstOfEach {
-    /// Keeps nothing yet, and of at most so many cases.
+    /// Creates an empty collection for at most `most` cases.
     pub const fn new(most: usize) -> Self {
         Self { most, seen: BTreeSet::new(), trials: Vec::new() }
     }
 
-    /// Keeps a trial, where there is room and it is the first valid one of its case.
+    /// Keeps a trial if there is room and it is the first valid one of its case.
     pub fn take(&mut self, trial: &Trial, record: &TrialRecord) {
         let case = || (trial.label.clone(), Who::from_trial(trial));
         let has_room = self.trials.len() < self.most && record.outcome.is_valid();
@@ -31,7 +31,7 @@ impl FirstOfEach {
         }
     }
 
-    /// Those that were kept, in the order they ran.
+    /// Kept trials, in the order in which they ran.
     pub fn trials(&self) -> &[(Trial, TrialRecord)] {
         &self.trials
     }

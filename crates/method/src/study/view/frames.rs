@@ -1,25 +1,25 @@
-//! What was sent, as readers know it: a size, or a mix by its name, and the headers where they are
-//! not plain UDP over IPv4. Owns the order in which frames stand. Never measures one.
+//! Frames sent, as readers know them: a size, or a mix by its name, and the headers if they are not
+//! plain UDP over IPv4. Owns the order of frames. Never measures one.
 
 use measure::FrameMix;
 use page::Cell;
 use trial::{Datagrams, Headers, IpVersion};
 
-/// Frames of one size or mix; smaller means first, then plain headers before others.
+/// Frames of one size or mix; smaller mean sizes first, then plain headers before others.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Frames {
-    /// Of the mean size as asked for, so that it orders.
+    /// Mean requested size in hundredths of an octet, for the order.
     hundredths: u64,
     /// `64`, `imix`
     name: String,
-    /// Empty for plain UDP over IPv4.
+    /// Headers in words; empty for plain UDP over IPv4.
     headers: String,
-    /// As sent, where it can be told.
+    /// Mix as sent, otherwise as requested.
     mix: FrameMix,
 }
 
 impl Frames {
-    /// As asked for, and as sent where that differs.
+    /// Creates frames as requested, and as sent if that differs.
     pub fn new(asked: &FrameMix, sent: Option<&FrameMix>, headers: Headers) -> Self {
         let more = sent.map(|sent| format!("sent as {}", in_turn(sent)));
         let parts = more.into_iter().chain(in_words(headers));
@@ -31,18 +31,18 @@ impl Frames {
         }
     }
 
-    /// As a flow sent them.
+    /// Creates frames as sent by a flow.
     pub fn from_flow(flow: &Datagrams) -> Self {
         Self::new(&flow.frames, None, flow.headers)
     }
 
-    /// `64`, `imix, IPv6`: for an axis or a legend.
+    /// Label for an axis or a legend: `64`, `imix, IPv6`.
     pub fn label(&self) -> String {
         let parts = [self.name.as_str(), self.headers.as_str()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
     }
 
-    /// For a sentence, after "frames of": `64 octets`, `the mix imix (IPv6)`.
+    /// Phrase for a sentence, after "frames of": `64 octets`, `the mix imix (IPv6)`.
     pub fn in_words(&self) -> String {
         let frames = if self.is_mix() {
             format!("the mix {}", self.name)
@@ -52,28 +52,28 @@ impl Frames {
         if self.headers.is_empty() { frames } else { format!("{frames} ({})", self.headers) }
     }
 
-    /// Octets of a frame in the mean, as asked for.
+    /// Mean octets of a frame, as requested.
     pub fn mean_octets(&self) -> f64 {
         self.hundredths as f64 / 100.0
     }
 
-    /// Several sizes in turn.
+    /// True for several sizes in turn.
     pub fn is_mix(&self) -> bool {
         self.mix.single().is_none()
     }
 
-    /// For a table: the size, the headers beneath.
+    /// Cell of a table: the size, with the headers beneath.
     pub fn cell(&self) -> Cell {
         Cell::number(&self.name).with_note(&self.headers)
     }
 
-    /// As sent, where all have one size and nothing but UDP over IPv4 stands before the payload.
+    /// Size as sent; `None` for mixes and for headers other than plain UDP over IPv4.
     pub fn plain_size(&self) -> Option<measure::FrameSize> {
         self.mix.single().filter(|_| self.headers.is_empty())
     }
 }
 
-/// `84`; `7 of 84, 4 of 594, 1 of 1518`
+/// Sizes in words: `84`; `7 of 84, 4 of 594, 1 of 1518`
 fn in_turn(mix: &FrameMix) -> String {
     if let Some(size) = mix.single() {
         return size.to_string();
@@ -82,7 +82,7 @@ fn in_turn(mix: &FrameMix) -> String {
     mix.shares().into_iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
-/// `VLAN 7`, each that is not plain.
+/// Headers that are not plain: `VLAN 7`.
 fn in_words(headers: Headers) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     if headers.version == IpVersion::V6 {

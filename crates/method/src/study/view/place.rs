@@ -1,7 +1,7 @@
-//! Whose value it is: a device in one of its variants, or the direct cable beside it, between which
-//! ports and in which direction.
+//! Owner of a value: a device in one of its variants, or the direct cable, with the ports and the
+//! direction.
 //!
-//! Owns the names that tell them apart on a page. Never decides whose limit a value shows.
+//! Owns the names that distinguish them on a page. Never decides the limiting component.
 
 use page::Cell;
 use trial::topology::Pair;
@@ -9,20 +9,20 @@ use trial::{Path, Subject, Trial};
 
 use super::super::rows::Direction;
 
-/// In the order in which a table lists them: devices by name, plain before variants, then the
+/// Device or cable behind a value, in table order: devices by name, plain before variants, then the
 /// cable.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Who {
-    /// A device that has no name.
+    /// Device without a name.
     Unnamed,
-    /// A device, in a variant where one was asked for.
+    /// Device, in a variant if one was requested.
     Named(Subject),
-    /// The direct cable.
+    /// Direct cable.
     Cable,
 }
 
 impl Who {
-    /// What a trial's flows went through.
+    /// Path of a trial's flows.
     pub fn from_trial(trial: &Trial) -> Self {
         match trial.path {
             Path::Bypass => Self::Cable,
@@ -30,7 +30,7 @@ impl Who {
         }
     }
 
-    /// True if it is the direct cable.
+    /// True for the direct cable.
     pub const fn is_cable(&self) -> bool {
         matches!(self, Self::Cable)
     }
@@ -44,7 +44,8 @@ impl Who {
         }
     }
 
-    /// For a sentence. A lab's plain words get an article; a name stays as the user wrote it.
+    /// Phrase for a sentence. A lab's common nouns get an article; a name stays as the user wrote
+    /// it.
     pub fn in_words(&self) -> String {
         match self {
             Self::Unnamed => "the device".to_owned(),
@@ -54,39 +55,39 @@ impl Who {
     }
 }
 
-/// Where values were measured.
+/// Place where values were measured.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// Through what.
+    /// Device or cable.
     pub who: Who,
-    /// Between which ports, where there are two.
+    /// Pair of ports; `None` if there are not exactly two.
     pub pair: Option<Pair>,
-    /// Which of two opposite flows; none where there was one.
+    /// Direction of two opposite flows; `None` for a single one.
     pub(in crate::study) direction: Option<Direction>,
-    /// Of a direct cable: the device at whose loads it was measured, where that is one of several.
+    /// Device at whose loads a direct cable was measured, if there are several; otherwise `None`.
     pub beside: Option<Subject>,
-    /// True where no host counted what came, but the device what left.
+    /// True if the device counted the frames that left, and no host those that arrived.
     pub is_counted_by_device: bool,
 }
 
 impl Place {
-    /// Through `who`, between no two ports.
+    /// Creates a place without ports.
     pub const fn new(who: Who) -> Self {
         Self { who, pair: None, direction: None, beside: None, is_counted_by_device: false }
     }
 
-    /// One of two opposite flows, or both together.
+    /// Sets one of two opposite directions, or both together.
     #[must_use]
     pub(in crate::study) fn with_direction(&self, direction: Option<Direction>) -> Self {
         Self { direction, ..self.clone() }
     }
 
-    /// True over the direct cable.
+    /// True for the direct cable.
     pub const fn is_cable(&self) -> bool {
         self.who.is_cable()
     }
 
-    /// True if it is about all of a load: the only direction, or both together.
+    /// True for a whole load: the only direction, or both together.
     pub fn is_whole(&self) -> bool {
         self.direction.is_none_or(|direction| direction == Direction::Total)
     }
@@ -97,19 +98,19 @@ impl Place {
         self.pair.as_ref().map_or_else(String::new, ports)
     }
 
-    /// The hosts alone, which the device path and its bypass share: `h1 → h2`.
+    /// Hosts alone, which the device path and its bypass share: `h1 → h2`.
     pub fn hosts(&self) -> String {
         let hosts = |pair: &Pair| format!("{} → {}", pair.from.host, pair.to.host);
         self.pair.as_ref().map_or_else(String::new, hosts)
     }
 
-    /// The device, or the cable, and the hosts: `router, h1 → h2`.
+    /// Device or cable, and the hosts: `router, h1 → h2`.
     pub fn in_short(&self) -> String {
         let parts = [self.who.name(), self.hosts()].into_iter();
         parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Behind a name, `, there` of two opposite flows; empty where there was one.
+    /// Suffix of a name for two opposite flows, such as `, there`; empty for a single one.
     pub const fn direction_in_words(&self) -> &'static str {
         match self.direction {
             None => "",
@@ -119,7 +120,7 @@ impl Place {
         }
     }
 
-    /// The device, or the cable, with the direction; its ports beneath.
+    /// Cell of a table: the device or the cable with the direction, and the ports beneath.
     pub fn cell(&self) -> Cell {
         let asked = self
             .beside

@@ -1,8 +1,8 @@
-//! The rows of a study that no table of its page shows, in a table of their own; and a page without
-//! what an unfinished run leaves without a value.
+//! Rows of a study that no table of its page shows, in a table of their own; and a page without the
+//! lines that an unfinished run leaves empty.
 //!
-//! Owns that each row is in one table of its study. Works for all studies alike, by the table of
-//! conditions.
+//! Owns the rule that each row is in one table of its study. Works for all studies alike, by the
+//! table of conditions.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use page::{Block, Cell, Figure, Listing, Role, RowId, Table, phrase, words};
 use super::StudyPage;
 
 impl StudyPage {
-    /// With a folded table of the rows that are in none of its tables, behind the last section.
+    /// Adds a folded table of the rows that are in none of its tables, after the last section.
     #[must_use]
     pub fn with_rest(mut self, rows: &[Figure]) -> Self {
         let known = self.rows_in_tables();
@@ -27,7 +27,7 @@ impl StudyPage {
         self
     }
 
-    /// Without the lines of tables and the answers that show these rows and no others.
+    /// Removes the table lines and the answers that show only these rows.
     #[must_use]
     pub fn without(mut self, dropped: &BTreeSet<RowId>) -> Self {
         let is_dropped =
@@ -52,7 +52,7 @@ impl StudyPage {
     }
 }
 
-/// The rows whose values a line of a table shows.
+/// Rows whose values a line of a table shows.
 fn rows_in(line: &[Cell]) -> Vec<RowId> {
     let row = |cell: &Cell| match cell {
         Cell::Value { quantity, .. } => quantity.row,
@@ -74,7 +74,7 @@ fn rest_table(rows: &[&Figure]) -> Table {
         .table()
 }
 
-/// `frame size 64, protocol udp`: what tells the row from others.
+/// Conditions that identify the row: `frame size 64, protocol udp`.
 fn conditions_in_words(row: &Figure) -> String {
     let all = phrase::conditions(&row.conditions).into_iter();
     let told = all.filter(|(key, _)| key.role() != Role::Explains);

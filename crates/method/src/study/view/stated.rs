@@ -1,4 +1,4 @@
-//! A value's sentence as an answer: with its verdict, and, of a rate, whether it is line rate.
+//! Answers that state a value: with its verdict, and for a rate, whether it is line rate.
 //!
 //! Never words the sentence.
 
@@ -7,16 +7,15 @@ use page::{Answer, Figure, Reply, Verdict, words};
 use super::super::line_share::share;
 use crate::verdict::LINE_RATE;
 
-/// A sentence that states a value.
+/// Creates an answer that states a value.
 pub fn stated(text: String, figure: &Figure) -> Answer {
     let nothing = figure.value.or(figure.low).is_none();
     let verdict = if nothing { Verdict::Undetermined } else { figure.verdict };
     Answer::new(words::capitalised(text)).limited_by(verdict).stating([figure])
 }
 
-/// Whether a rate is line rate, and by which rule: yes where the link was the limit, no where the
-/// device was and even the interval's upper end is less. Where the link's rate is not known the
-/// `other` question stands.
+/// Adds the answer on line rate. Yes: the link was the limit. No: the device was, and even the
+/// interval's upper end is lower. If the link's rate is unknown, the `other` question applies.
 pub fn line_rate(answer: Answer, figure: &Figure, other: &str) -> Answer {
     let (Some(share), Some(value)) = (share(figure), figure.value) else {
         return answer.asked(other);
@@ -32,8 +31,8 @@ pub fn line_rate(answer: Answer, figure: &Figure, other: &str) -> Answer {
     Answer { text, ..answer }.to("Line rate?", Reply::from(known))
 }
 
-/// From where on a rate is line rate, `of` what the link carries, and what a rate that is neither
-/// leaves open.
+/// States the share from which on a rate is line rate, and whether that is undecided. `of` names
+/// the reference.
 pub fn line_rate_rule(known: Option<bool>, of: &str) -> String {
     let least = words::percent(LINE_RATE);
     match known {

@@ -1,5 +1,5 @@
-//! TCP streams on the page: goodput, congestion window, smoothed round-trip time and retransmits
-//! over time, of the first valid trials that had streams. Never averages over trials.
+//! TCP streams on the page: goodput, congestion window, smoothed RTT and retransmits over time,
+//! from the first valid trials with streams. Never averages over trials.
 
 use std::fmt::Write as _;
 
@@ -17,13 +17,13 @@ use super::firsts::FirstOfEach;
 use super::place::Who;
 use crate::seconds::seconds;
 
-/// One of each label and path is shown, and no more trials than this.
+/// Maximum number of trials shown, one for each label and path.
 const MOST_TRIALS: usize = 4;
 
-/// The table's rows: a second each where the trial is not longer than this.
+/// Maximum number of rows of the table: one per second for trials up to this many seconds.
 const MOST_ROWS: u64 = 120;
 
-/// The first valid trials with streams.
+/// First valid trials with streams.
 #[derive(Debug)]
 pub struct Firsts(FirstOfEach);
 
@@ -34,18 +34,18 @@ impl Default for Firsts {
 }
 
 impl Firsts {
-    /// Keeps nothing yet, and of at most so many cases.
+    /// Creates an empty collection for at most `most` cases.
     pub const fn new(most: usize) -> Self {
         Self(FirstOfEach::new(most))
     }
 
-    /// Streams of the trials that were kept, each trial's first.
+    /// Streams of the kept trials, the first of each trial.
     pub fn cases(&self) -> Vec<Case<'_>> {
         let trials = self.0.trials().iter();
         trials.filter_map(|(trial, record)| bulks(trial, record).next()).collect()
     }
 
-    /// Looks at a trial.
+    /// Takes in a trial.
     pub fn take(&mut self, trial: &Trial, record: &TrialRecord) {
         if bulks(trial, record).next().is_some() {
             self.0.take(trial, record);
@@ -63,7 +63,7 @@ fn bulks<'a>(trial: &'a Trial, record: &'a TrialRecord) -> impl Iterator<Item = 
     })
 }
 
-/// The section: `table` holds the study's own values of it. `None` where there is nothing.
+/// Section on streams; `table` holds the study's own values. `None` without any content.
 pub fn section(firsts: &Firsts, table: Option<Table>) -> Option<Section> {
     let mut blocks: Vec<Block> = table.map(Block::Table).into_iter().collect();
     let cases = firsts.cases();
@@ -82,14 +82,14 @@ pub fn section(firsts: &Firsts, table: Option<Table>) -> Option<Section> {
     })
 }
 
-/// One trial's sums under a heading, and each of its streams where there are several.
+/// Summary of one trial under a heading, and plots of its streams if there are several.
 pub fn sums(case: &Case<'_>, heading: String) -> impl Iterator<Item = Block> {
     let Case { bulk, done, .. } = case;
     let each = (done.streams.len() > 1).then(|| Block::Pictures(pictures(bulk, done)));
     [Block::Subheading(heading), Block::Paragraph(summary(done))].into_iter().chain(each)
 }
 
-/// One trial's streams in a sentence.
+/// Summary of one trial's streams in a sentence.
 fn summary(done: &BulkRecord) -> String {
     let last = |pick: fn(&StreamPoint) -> u64| -> u64 {
         done.streams.iter().filter_map(|s| s.points.last()).map(pick).sum()
@@ -104,7 +104,7 @@ fn summary(done: &BulkRecord) -> String {
         words::bit_rate(done.goodput()),
         words::count(done.retransmits()),
     );
-    // An iperf3 server that sends tells nothing of that.
+    // A sending iperf3 server does not report that.
     if done.streams.iter().any(|stream| !stream.points.is_empty()) {
         let _ = write!(
             words,
@@ -117,7 +117,7 @@ fn summary(done: &BulkRecord) -> String {
     words
 }
 
-/// All streams together.
+/// Table of all streams together, by interval.
 pub fn second_by_second(bulk: &Bulk, done: &BulkRecord) -> Table {
     let caption = "Payload received, retransmits, and at each interval's end the windows \
                    and delivery rates summed and the smoothed RTT averaged over the streams.";
@@ -133,16 +133,16 @@ pub fn second_by_second(bulk: &Bulk, done: &BulkRecord) -> Table {
         .table()
 }
 
-/// One trial's TCP, to be drawn among others.
+/// TCP of one trial, to be drawn among others.
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'a> {
-    /// What was asked for.
+    /// Trial as requested.
     pub trial: &'a Trial,
-    /// Whether it was measured, or a load beside what was.
+    /// Role of the flow: measured, or a background load.
     pub role: Role,
-    /// Its streams.
+    /// Streams as requested.
     pub bulk: &'a Bulk,
-    /// What became of them.
+    /// Record of the streams.
     pub done: &'a BulkRecord,
 }
 
@@ -152,7 +152,7 @@ impl Case<'_> {
     }
 }
 
-/// What is drawn of TCP over time.
+/// Curve of TCP over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Curve {
     Goodput,
@@ -182,7 +182,7 @@ impl Curve {
         }
     }
 
-    /// How a goodput can be above what the link carries.
+    /// Note on why a goodput can exceed the link's rate.
     const fn note(self) -> &'static str {
         match self {
             Self::Goodput => {
@@ -193,7 +193,7 @@ impl Curve {
         }
     }
 
-    /// One stream's, at each interval's end.
+    /// Points of one stream, at the end of each interval.
     fn of(self, interval: f64, stream: &StreamRecord) -> Vec<(f64, f64)> {
         let points = stream.points.iter();
         let reading = |pick: fn(&StreamPoint) -> f64| {
@@ -218,7 +218,7 @@ impl Curve {
         }
     }
 
-    /// All streams together: summed, round trips averaged.
+    /// Points of all streams together: summed, RTTs averaged.
     fn together(self, interval: f64, done: &BulkRecord) -> Vec<(f64, f64)> {
         let each: Vec<Vec<(f64, f64)>> =
             done.streams.iter().map(|stream| self.of(interval, stream)).collect();
@@ -232,12 +232,12 @@ impl Curve {
     }
 }
 
-/// Seconds of an interval; never none.
+/// Interval in seconds; never zero.
 fn interval(bulk: &Bulk) -> f64 {
     bulk.interval.as_secs_f64().max(1e-9)
 }
 
-/// All cases in one plot of each quantity, a line a case.
+/// Plots of all cases, one for each quantity with a line per case.
 pub fn overlay(cases: &[Case<'_>]) -> Vec<Picture> {
     let of = |curve: Curve| {
         let line = |case: &Case<'_>| curve.together(interval(case.bulk), case.done);
@@ -246,7 +246,7 @@ pub fn overlay(cases: &[Case<'_>]) -> Vec<Picture> {
     Curve::ALL.map(of).into()
 }
 
-/// One plot with a line a case: one colour a label, dashed over the direct cable.
+/// Plot with a line per case: one colour for each label, dashed over the direct cable.
 pub fn overlaid(
     title: &str,
     unit: Unit,
@@ -274,12 +274,12 @@ pub fn overlaid(
     plotted(title, unit, &format!("{title}{each}.{note}"), longest, series)
 }
 
-/// Goodput of all streams together, at each interval's end.
+/// Goodput of all streams together, at the end of each interval.
 pub fn goodput(bulk: &Bulk, done: &BulkRecord) -> Vec<(f64, f64)> {
     Curve::Goodput.together(interval(bulk), done)
 }
 
-/// Each stream of one trial by itself.
+/// Plots of one trial's streams, one line per stream.
 fn pictures(bulk: &Bulk, done: &BulkRecord) -> Vec<Picture> {
     let of = |curve: Curve| {
         let series = (0..).zip(&done.streams).map(|(at, stream)| {
@@ -293,7 +293,7 @@ fn pictures(bulk: &Bulk, done: &BulkRecord) -> Vec<Picture> {
     Curve::ALL.map(of).into()
 }
 
-/// A line with a point for each of its values.
+/// Line with a point for each of its values.
 pub fn one_series(
     name: String,
     colour: usize,
@@ -315,10 +315,10 @@ fn plotted(title: &str, unit: Unit, caption: &str, longest: f64, series: Vec<Ser
     Picture { image: Image::Plot(plot), caption: caption.to_owned() }
 }
 
-/// A plot of lines from the load's beginning to its end.
+/// Plot of lines from the start of the load to its end.
 pub fn over_time(title: &str, label: &str, unit: Unit, longest: f64, series: Vec<Series>) -> Plot {
     let all = || series.iter().flat_map(|s| s.line.iter());
-    // It ends where the load ends, not at the next round number.
+    // The axis ends with the load, not at the next round number.
     let ends = all().map(|p| p.0).chain([longest]);
     let x = Axis::exact("seconds since the load began", ends, |v| words::trimmed(v, 3));
     let mut y = Axis::over(label, Scale::Linear, all().map(|p| p.1), |v| words::tick(unit, v));

@@ -1,17 +1,17 @@
-//! Values inside what a study found: each once, in the order of the rows.
+//! Values inside a study's finding: each once, in the order of the rows.
 //!
-//! Owns the way from a structure to its rows. Never decides what is in one.
+//! Owns the way from a structure to its rows. Never decides their contents.
 
 use std::collections::BTreeMap;
 
 use page::Figure;
 
-/// A structure with values in it.
+/// Structure with values in it.
 pub trait Values {
     /// Adds every value, in the order of the rows.
     fn gather<'a>(&'a mut self, all: &mut Vec<&'a mut Figure>);
 
-    /// Every value, in the order of the rows.
+    /// Collects every value, in the order of the rows.
     fn values(&mut self) -> Vec<&mut Figure> {
         let mut all = Vec::new();
         self.gather(&mut all);
@@ -25,7 +25,7 @@ impl Values for Figure {
     }
 }
 
-/// Containers of values, each with what goes through it.
+/// Implements [`Values`] for containers of values.
 macro_rules! containers {
     ($($container:ty, [$($generic:tt)*], $each:ident;)+) => {$(
         impl<T: Values, $($generic)*> Values for $container {
@@ -45,7 +45,7 @@ containers! {
     BTreeMap<K, T>, [K: Ord], values_mut;
 }
 
-/// Values of structures, by the fields that hold them in the order of the rows.
+/// Implements [`Values`] for structures, by the fields that hold them, in the order of the rows.
 macro_rules! values {
     ($($structure:ty: $($($field:ident).+),+;)+) => {$(
         impl $crate::study::view::Values for $structure {

@@ -1,6 +1,7 @@
-//! What a twin is held against: the same quantities of it and of its device.
+//! Comparison of a twin with its device: the same quantities of both.
 //!
-//! Owns which figures are compared, and under what name. Never judges how far off is too far.
+//! Owns the choice of compared figures, and their names. Never judges whether a difference is too
+//! large.
 
 use std::collections::BTreeSet;
 
@@ -9,34 +10,34 @@ use super::{DataSheet, PortGroup};
 use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::topology::Topology;
 
-/// One quantity of the device beside the twin's.
+/// Quantity of the device and of the twin.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
-    /// The quantity: `throughput`.
+    /// Name of the quantity: `throughput`.
     pub what: String,
-    /// Its object: `64 octets`.
+    /// Object of the quantity: `64 octets`.
     pub of: String,
     /// Base unit of both.
     pub unit: Unit,
-    /// The device's.
+    /// Value of the device.
     pub device: f64,
-    /// The twin's.
+    /// Value of the twin.
     pub twin: f64,
-    /// Whether the device's is known to be more than nothing: what its interval does not tell from
-    /// zero is off by any share at all.
+    /// True if the device's value is known to be above zero. Otherwise a relative difference has no
+    /// meaning.
     pub told: bool,
 }
 
 impl Difference {
-    /// By what share of the device's the twin's is more or less.
+    /// Relative difference of the twin from the device.
     pub fn off(&self) -> f64 {
         if self.device == 0.0 { self.twin.abs() } else { self.twin / self.device - 1.0 }
     }
 }
 
-/// Throughput, median and 99th percentile of round trips, and where loss begins, as both have them.
-/// Real hosts have a part in round trips that a twin's have not: of these, what the device added
-/// counts, and not what a lab's cables did, which only the way through a model has.
+/// Compares throughput, median and 99th percentile of RTTs, and the start of loss. Real hosts
+/// contribute to RTTs, unlike a twin's. So only the latency added by the device counts. The share
+/// of a lab's cables is removed, as only the path through a model has it.
 pub fn compare(device: &[Figure], topology: &Topology, twin: &[Figure]) -> Vec<Difference> {
     let mut seen = BTreeSet::new();
     let simulated = device.iter().any(|figure| figure.caveats.contains(&Caveat::Simulated));
@@ -62,11 +63,11 @@ pub fn compare(device: &[Figure], topology: &Topology, twin: &[Figure]) -> Vec<D
         .collect()
 }
 
-/// Of how many frames one more or less is less than the bar.
+/// Number of frames above which one more or less is within the threshold.
 const ENOUGH: u64 = 40;
 
-/// What the sheet of a device says, beside the sheet of its twin: whatever a twin is given, and was
-/// measured. Of what only one of the two has, the other has nothing.
+/// Compares the data sheets of a device and its twin: all given or measured quantities. A quantity
+/// missing in the twin counts as zero.
 pub fn compare_sheets(device: &DataSheet, twin: &DataSheet) -> Vec<Difference> {
     let twin = stated(twin);
     let beside = |(name, unit, value, told): Stated| {
@@ -77,10 +78,10 @@ pub fn compare_sheets(device: &DataSheet, twin: &DataSheet) -> Vec<Difference> {
     stated(device).into_iter().map(beside).collect()
 }
 
-/// A quantity and its object.
+/// Name and object of a quantity.
 type Name = (String, String);
 
-/// A quantity's name, unit and value, and whether it is known.
+/// Name, unit and value of a quantity, and true if it is known.
 type Stated = (Name, Unit, f64, bool);
 
 fn stated(sheet: &DataSheet) -> Vec<Stated> {

@@ -1,15 +1,16 @@
-//! A data sheet as a profile file.
+//! Data sheet as a profile file.
 //!
-//! Owns the keys' words. What nothing measured is said in a comment, and has the file's default.
+//! Owns the keys' wording. A quantity that was not measured is named in a comment, and keeps the
+//! file's default.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::{DataSheet, Forwarding, Shared};
 
-/// What a queue of the default size is given where frames wait before it only: it must not fill.
+/// Minimum buffer in octets if frames queue only before it: it must not fill.
 const LEAST_BUFFER: u64 = 1 << 20;
-/// The longest frame that the studies send, in octets.
+/// Longest frame that the studies send, in octets.
 const LONGEST: u64 = 1518;
 
 /// `1,2,5`
@@ -18,7 +19,7 @@ pub(super) fn joined(ports: &[usize]) -> String {
 }
 
 impl DataSheet {
-    /// As a profile file.
+    /// Writes the profile file.
     pub fn to_toml(&self) -> String {
         let mut out = String::from(
             "# Measured by `switchmark xray`; each figure stands in the run's report.\n",
@@ -43,7 +44,7 @@ impl DataSheet {
         out
     }
 
-    /// Ports that are not like the others, and those of which nobody knows.
+    /// Writes the ports with different rates, and those of unknown rate.
     fn rates(&self) -> String {
         let mut out = String::new();
         if !self.assumed.is_empty() {
@@ -77,7 +78,8 @@ impl DataSheet {
         )
     }
 
-    /// Without a group the device has one, whose ports all reach each other.
+    /// Writes the groups. Without one, the device is a single group whose ports all reach each
+    /// other.
     fn groups(&self) -> String {
         if self.groups.is_empty() {
             return "# No uplink between ports was seen to be short.\n".to_owned();
@@ -130,7 +132,7 @@ impl DataSheet {
         format!("{bound}buffer = {{ {buffer} }}\n")
     }
 
-    /// Every port's queue has the reserve, and both of each uplink's.
+    /// Writes a shared buffer. Every port's queue has the reserve, and both queues of each uplink.
     fn shared(&self, Shared { octets, alpha, reserve, .. }: Shared) -> String {
         let uplinks = self.groups.iter().filter(|group| group.uplink.is_some()).count();
         let queues = self.ports.max(2) + 2 * uplinks;

@@ -1,25 +1,25 @@
-//! The page of a twin beside its device: whether it is near enough, and every quantity of both.
-//! Never compares: the differences are given.
+//! Page that compares a twin with its device: the answer whether it is close enough, and every
+//! quantity of both. Never compares: the differences are given.
 
 use page::{Answer, Block, Cell, Listing, Page, Reply, Section, Unit, words};
 
 use super::Difference;
 
-/// A twin further off than this is none.
+/// Largest relative difference of an acceptable twin.
 const BAR: f64 = 0.05;
 
-/// True if each known quantity of the twin is near the device's, and one is known.
+/// True if each known quantity of the twin is close to the device's, and at least one is known.
 pub fn is_near(differences: &[Difference]) -> bool {
     farthest(differences).is_some_and(|off| off <= BAR)
 }
 
-/// How far off the twin is at most, in what is known of its device.
+/// Largest relative difference among the known quantities; `None` without any.
 fn farthest(differences: &[Difference]) -> Option<f64> {
     let known = differences.iter().filter(|one| one.told);
     known.map(|one| one.off().abs()).max_by(f64::total_cmp)
 }
 
-/// The answer, and a row for each quantity.
+/// Page with the answer, and a row for each quantity.
 pub fn twin_page(differences: &[Difference]) -> Page {
     let bar = words::percent(BAR);
     let (reply, text) = match farthest(differences) {

@@ -1,6 +1,6 @@
-//! Which figures become which part of a data sheet.
+//! Conversion of figures to the parts of a data sheet.
 //!
-//! Owns the arithmetic between the two. Never fills in what no figure tells.
+//! Owns the arithmetic between the two. Never fills in a quantity that no figure states.
 
 use measure::{FrameSize, Nanos, Rate};
 
@@ -8,7 +8,7 @@ use super::{Buffer, DataSheet, Forwarding, MacTable, PacketLimit, PortGroup, Sha
 use page::{Caveat, Condition, Figure, Key, Metric, Unit, Verdict};
 use trial::topology::{CableEnd, HostPort, Topology};
 
-/// What links are sold as, bits a second.
+/// Usual link rates, in bits a second.
 const USUAL_RATES: [u64; 12] = [
     10_000_000,
     100_000_000,
@@ -23,15 +23,15 @@ const USUAL_RATES: [u64; 12] = [
     200_000_000_000,
     400_000_000_000,
 ];
-/// A rate this close to a usual one is that one.
+/// Relative difference up to which a rate becomes the usual one.
 const AS_USUAL: f64 = 0.005;
-/// A packet rate below this share of the line's is a limit of its own.
+/// Share of line rate below which a packet rate is a limit of its own.
 const BELOW_LINE: f64 = 0.98;
 /// Octets before a frame: preamble and delimiter.
 const PREAMBLE: f64 = 8.0;
 
 impl DataSheet {
-    /// From all figures of the studies; `None` where nothing tells a rate.
+    /// Creates the data sheet from all figures of the studies; `None` without a rate.
     pub fn of(figures: &[Figure], topology: &Topology) -> Option<Self> {
         let rate = rate(figures, topology)?;
         let device = topology.devices.first();
@@ -44,8 +44,8 @@ impl DataSheet {
         let assumed = ports()
             .filter(|(_, port)| topology.rate(port).is_none() && Some(*port) != measured.as_ref());
         let packets = packets(figures, rate);
-        // A device that forwards by a processor takes a turn for each frame, which its limit tells
-        // of.
+        // A device that forwards by a processor handles one frame at a time, which its packet limit
+        // shows.
         let turn = packets.map_or(0, |limit| 1_000_000_000 / limit.rate.max(1));
         let forwarding = forwarding(figures, rate, on_cables(topology)).map(|found| Forwarding {
             latency: Nanos(found.latency.0.saturating_sub(turn)),
@@ -70,7 +70,7 @@ fn of(figures: &[Figure], metric: Metric) -> impl Iterator<Item = &Figure> {
     figures.iter().filter(move |figure| figure.metric == metric)
 }
 
-/// The cable's own, else what the output was seen to send, with preamble and gap.
+/// Rate of the cable; otherwise the observed output rate, with preamble and gap.
 fn rate(figures: &[Figure], topology: &Topology) -> Option<Rate> {
     let pair = topology.measured_pairs().into_iter().next()?;
     if let Some(rate) = topology.port(&pair.to).and_then(|port| port.rate) {
@@ -81,7 +81,7 @@ fn rate(figures: &[Figure], topology: &Topology) -> Option<Rate> {
         Some(figure.number(Key::OutputRate)? * frame * 8.0)
     });
     let by_bursts = by_bursts.max_by(f64::total_cmp);
-    // Of a device that nothing overfilled, no more is known than the most that came through.
+    // Without an overload, only the highest rate received is known.
     let by_throughput = || {
         let rates = of(figures, Metric::Throughput).filter(|figure| {
             figure.unit == Unit::FramesPerSecond && figure.text(Key::Path) == Some("device")
@@ -94,8 +94,8 @@ fn rate(figures: &[Figure], topology: &Topology) -> Option<Rate> {
     Some(Rate(usual.copied().unwrap_or(seen.round() as u64)))
 }
 
-/// How many nanoseconds an octet takes, one way, to a model in a lab, and not over the direct cable
-/// beside it: its cables have a rate, and that one has none.
+/// Transmission time of an octet to a model in a lab, in nanoseconds, one way. It is missing over
+/// the direct cable, which has no rate there.
 pub(super) fn on_cables(topology: &Topology) -> f64 {
     let pair = topology.measured_pairs().into_iter().next();
     let Some((host, rate)) = pair.and_then(|pair| {
@@ -112,14 +112,14 @@ pub(super) fn on_cables(topology: &Topology) -> f64 {
     }
 }
 
-/// How long a frame takes where an octet takes so many nanoseconds.
+/// Transmission time of a frame in nanoseconds, if an octet takes `octet`.
 pub(super) fn in_passing(octets: f64, octet: f64) -> f64 {
     (octets + PREAMBLE) * octet
 }
 
-/// What the device adds to a round trip over its direct cable grows with the frame where it stores
-/// frames: by a frame's time on the wire, each way; and by that of a cable of which an octet takes
-/// `on_cables`.
+/// Determines the forwarding mode from the added RTT. In a device that stores frames it grows by a
+/// frame's transmission time in each direction, and by that of a cable with `on_cables` nanoseconds
+/// per octet.
 fn forwarding(figures: &[Figure], rate: Rate, on_cables: f64) -> Option<Forwarding> {
     let idle = of(figures, Metric::RttAdded).filter(|figure| {
         figure.quantile == Some(0.5)
@@ -142,7 +142,7 @@ fn forwarding(figures: &[Figure], rate: Rate, on_cables: f64) -> Option<Forwardi
         .fold((0.0, 0.0), |(xy, xx), p| (xy + (p.0 - mx) * (p.1 - my), xx + (p.0 - mx).powi(2)));
     let slope = xy / xx;
     let cut_through = slope < octet / 2.0;
-    // With the slope that the mode has, only the constant is left to find.
+    // With the slope of the mode, only the constant remains unknown.
     let grows = if cut_through { 0.0 } else { octet };
     let mut constants: Vec<f64> =
         points.iter().map(|(size, added)| added - in_passing(*size, grows)).collect();
@@ -152,7 +152,7 @@ fn forwarding(figures: &[Figure], rate: Rate, on_cables: f64) -> Option<Forwardi
     Some(Forwarding { cut_through, latency, per_octet_ns: slope })
 }
 
-/// Of what frames wait in at an output; nothing where they wait before it, or in both places.
+/// Buffer of an output; `None` if frames queue before it, or in both places.
 fn buffer(figures: &[Figure]) -> Option<Buffer> {
     let by = |name: &str| {
         let own = |f: &&Figure| f.text(Key::Estimator) == Some(name) && f.value.is_some();
@@ -187,7 +187,7 @@ fn buffer(figures: &[Figure]) -> Option<Buffer> {
     })
 }
 
-/// Below the line's rate at the smallest frame: as bursts drove it, else as the search found.
+/// Packet limit below line rate at the smallest frames: from bursts, otherwise from the search.
 fn packets(figures: &[Figure], rate: Rate) -> Option<PacketLimit> {
     let smallest = f64::from(FrameSize::MIN.octets());
     let driven = of(figures, Metric::Buffer).find(|figure| {
@@ -197,7 +197,7 @@ fn packets(figures: &[Figure], rate: Rate) -> Option<PacketLimit> {
     });
     if let Some(figure) = driven {
         let limit = figure.number(Key::PacketLimit)?;
-        // Half a frame is what the estimate leaves open.
+        // The estimate is uncertain by half a frame.
         let frames = |octets: f64| Some(octets / figure.number(Key::TakenByAFrame)? - 0.5);
         let queue = figure.value.and_then(frames).map(|frames| frames.round().max(1.0) as u64);
         return Some(PacketLimit { rate: limit.round() as u64, queue });
@@ -216,7 +216,7 @@ fn packets(figures: &[Figure], rate: Rate) -> Option<PacketLimit> {
         .map(|limit| PacketLimit { rate: limit.round() as u64, queue: None })
 }
 
-/// Each group's ports, and its uplink as far as something drove it.
+/// Ports of each group, and its uplink as far as it was filled.
 fn groups(figures: &[Figure]) -> Vec<PortGroup> {
     let told = of(figures, Metric::PortGroups).find(|figure| figure.value.is_some());
     let Some(told) = told else { return Vec::new() };
@@ -243,8 +243,8 @@ fn groups(figures: &[Figure]) -> Vec<PortGroup> {
     groups
 }
 
-/// What a slow learner knew is no size of its table: a value stands only where the table's was
-/// shown.
+/// Address table of the device. A slow learner's known addresses are not its size: a value exists
+/// only if the table's size was shown.
 fn mac_table(figures: &[Figure]) -> Option<MacTable> {
     let figure = of(figures, Metric::AddressCapacity).find(|figure| figure.value.is_some())?;
     let entries = figure.value?.round() as u64;

@@ -1,5 +1,5 @@
-//! The cases over time: their first valid trials in one plot, and each as iperf3 prints it. Never
-//! averages over trials.
+//! Cases over time: their first valid trials in one plot, and each in the form of iperf3's output.
+//! Never averages over trials.
 
 use measure::reading::StreamPoint;
 use page::{Block, Picture, Unit};
@@ -8,7 +8,7 @@ use crate::study::view::Who;
 use crate::study::view::streams::{self, Case};
 
 /// All cases over time, one line each; then each case's sums and folded table. `rate` is the
-/// link's, in bits a second: it turns the time that frames waited into octets.
+/// link's, in bits a second, and converts queueing delay to octets.
 pub(super) fn blocks(cases: &[Case<'_>], rate: f64) -> Vec<Block> {
     if cases.is_empty() {
         return Vec::new();
@@ -30,14 +30,13 @@ pub(super) fn blocks(cases: &[Case<'_>], rate: f64) -> Vec<Block> {
     blocks
 }
 
-/// Octets that waited on the way: by how much the round trip exceeds the shortest, times the link's
-/// rate.
+/// Queued octets on the path: the RTT less the shortest, times the link's rate.
 fn queue(cases: &[Case<'_>], rate: f64) -> Picture {
     let line = |case: &Case<'_>| -> Vec<(f64, f64)> {
         let streams = &case.done.streams;
         let shortest = streams.iter().flat_map(|s| &s.points).map(|p| p.min_rtt.0);
         let shortest = shortest.filter(|rtt| *rtt > 0).min().unwrap_or(u64::MAX);
-        // Of several streams any tells of the same queue.
+        // With several streams, each shows the same queue.
         let points = streams.first().map_or(&[][..], |stream| &stream.points);
         let waiting = |p: &StreamPoint| {
             let waited = p.srtt.0.saturating_sub(shortest) as f64 / 1e9;

@@ -1,22 +1,22 @@
-//! The estimators' intervals side by side, as a picture: against the first one's value, since what
-//! they differ by is small beside it. Never joins them into one.
+//! Picture of the estimators' intervals side by side, relative to the first one's value, as their
+//! differences are small. Never joins them into one.
 
 use page::{Axis, Figure, Image, Picture, Plot, Point, Scale, Series, Unit, words};
 
 use super::super::finding::DepthFinding;
 use super::super::outlets::Outlet;
 
-/// No more estimates than fit one picture.
+/// Maximum number of estimates in one picture.
 const MOST: usize = 12;
 
-/// An estimate, and the output that it is of.
+/// Estimate, with its output.
 struct Shown<'a> {
     outlet: &'a Outlet,
     name: &'static str,
     value: &'a Figure,
 }
 
-/// One place for each estimate; `None` with fewer than two.
+/// Picture with one row per estimate; `None` with fewer than two.
 pub(super) fn picture(found: &DepthFinding) -> Option<Picture> {
     let shown = found.outputs.iter().flat_map(|output| {
         let of_output = |(name, value)| Shown { outlet: &output.outlet, name, value };

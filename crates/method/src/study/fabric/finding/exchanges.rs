@@ -1,4 +1,4 @@
-//! What the pairs of each cell got: the mean and the worst over its pairs, its worst round, and
+//! Goodput of the pairs of each cell: the mean and the worst over its pairs, its worst round, and
 //! each pair alone.
 //!
 //! Owns the rows of exchanges. Never decides whether a device blocks.
@@ -18,10 +18,10 @@ use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::Carrier;
 use trial::topology::PortRef;
 
-/// An arrangement of so many nodes that exchanged messages of one size.
+/// Exchange of messages of one size between the nodes of an arrangement.
 #[derive(Debug)]
 pub(in super::super) struct Exchange {
-    /// None over the direct cables.
+    /// Arrangement; `None` over the direct cables.
     pub(in super::super) arrangement: Option<Arrangement>,
     pub(in super::super) nodes: usize,
     pub(in super::super) message: ByteCount,
@@ -30,37 +30,37 @@ pub(in super::super) struct Exchange {
     /// Goodput of the slowest pair.
     pub(in super::super) minimum: Goodput,
     worst_interval: Goodput,
-    /// Mean of the worst of several rounds, where one was valid.
+    /// Mean of the worst of several rounds; `None` for one round or if none was valid.
     pub(in super::super) worst_round: Option<Goodput>,
-    /// Where no pair comes twice.
+    /// Goodput of each pair; empty if pairs occur in several rounds.
     pub(in super::super) pairs: Vec<PairCase>,
     lost: Option<Figure>,
-    /// The place of the direct cables' exchange beside it.
+    /// Place of the direct cables' exchange that belongs to it.
     pub(in super::super) cables: Option<CellPlace>,
 }
 
-/// A goodput of pairs, each way.
+/// Goodput of pairs, per direction.
 #[derive(Debug)]
 pub(in super::super) struct Goodput {
     pub(in super::super) value: Figure,
-    /// Payload that the pairs' links carry, where their rates are known.
+    /// Payload that the pairs' links carry; `None` if their rates are unknown.
     pub(in super::super) wire: Option<f64>,
-    /// Which of several rounds it is; empty of one.
+    /// Name of the round among several; empty for one round.
     pub(in super::super) round: String,
 }
 
 /// Goodput of one pair.
 #[derive(Debug)]
 pub(in super::super) struct PairCase {
-    /// The places of its ports in the device's order.
+    /// Indices of its ports in the device's order.
     pub(in super::super) ports: [usize; 2],
-    /// True if the second sent nothing.
+    /// True if the second port sent nothing.
     pub(in super::super) is_one_way: bool,
     pub(in super::super) goodput: Goodput,
 }
 
 impl Exchange {
-    /// Its values, in their rows' order.
+    /// All values, in the order of their rows.
     pub(super) fn values(&mut self) -> Vec<&mut Figure> {
         let statistics = [&mut self.mean, &mut self.minimum, &mut self.worst_interval];
         let pairs = self.pairs.iter_mut().map(|pair| &mut pair.goodput);
@@ -68,12 +68,12 @@ impl Exchange {
         goodputs.map(|goodput| &mut goodput.value).chain(&mut self.lost).collect()
     }
 
-    /// True if it is one matching or one pattern, or direct cables.
+    /// True for one matching, one pattern or direct cables.
     pub(in super::super) fn has_one_round(&self) -> bool {
         !self.arrangement.is_some_and(Arrangement::has_rounds)
     }
 
-    /// The mean over pairs, of several rounds that of the worst.
+    /// Mean over pairs; with several rounds, that of the worst.
     pub(in super::super) fn worst_mean(&self) -> Option<&Goodput> {
         if self.has_one_round() { Some(&self.mean) } else { self.worst_round.as_ref() }
     }
@@ -86,7 +86,7 @@ pub(super) fn all(measured: Measured<'_>, at: usize) -> Vec<Exchange> {
     cells.map(|(index, cell)| Kept::new(measured, at, index).exchange(cell)).collect()
 }
 
-/// One cell's records, and those of the direct cables beside it.
+/// Records of one cell, and of the direct cables that belong to it.
 struct Kept<'a> {
     measured: Measured<'a>,
     scene: &'a Scene,
@@ -112,7 +112,7 @@ impl<'a> Kept<'a> {
         let spec = self.measured.spec;
         let row = self.row(cell);
         let links: Vec<f64> = cell.rounds.iter().flat_map(|round| &round.links).copied().collect();
-        // The least of all pairs is held against the slowest of them.
+        // The minimum over pairs is compared with the slowest link.
         let (average, least) = (mean_of(&links), least_of(&links));
         let over_pairs = |name, statistic, link| {
             let row = named(&row, name, self.judge(statistic));
@@ -157,13 +157,12 @@ impl<'a> Kept<'a> {
         row
     }
 
-    /// Whose limit a number over all pairs shows.
+    /// Judges the limiting component of a statistic over all pairs.
     fn judge(&self, statistic: Statistic) -> Verdict {
         self.judge_blocks(&self.own.by_block(statistic), &self.over_cables.by_block(statistic))
     }
 
-    /// A pair sends more until something gives, and nothing tells whether frames were lost
-    /// meanwhile.
+    /// Judges rates whose pairs send as fast as they can, without evidence of lost frames.
     fn judge_blocks(&self, own: &ByBlock, cables: &ByBlock) -> Verdict {
         let pairs: Vec<(f64, Option<f64>)> =
             own.iter().map(|(block, value)| (*value, cables.get(block).copied())).collect();
@@ -171,7 +170,7 @@ impl<'a> Kept<'a> {
         self.measured.ways.judge(self.scene.way, &Evidence::Rate(rate))
     }
 
-    /// The worst round of an arrangement of several: never a mean over them alone.
+    /// Goodput of the worst of several rounds; never averaged over the worst rounds of blocks.
     fn worst_round(&self, row: &Row, cell: &Cell) -> Option<Goodput> {
         cell.arrangement.filter(|arrangement| arrangement.has_rounds())?;
         let worst = self.own.worst()?;
@@ -185,7 +184,7 @@ impl<'a> Kept<'a> {
         Some(Goodput { round: cell.rounds[worst].in_words(), ..mean })
     }
 
-    /// Each pair, where none comes twice.
+    /// Goodput of each pair, if no pair occurs twice.
     fn pairs(&self, row: &Row, cell: &Cell) -> Vec<PairCase> {
         let is_once =
             cell.arrangement.is_none_or(|a| !a.has_rounds() || a == Arrangement::Tournament);
@@ -217,8 +216,8 @@ impl<'a> Kept<'a> {
 }
 
 impl Goodput {
-    /// The median over blocks. What the wire carries where the pairs' links carry so much is told
-    /// beside it.
+    /// Computes the median over blocks. The wire limit is stated with it if the links' rates are
+    /// known.
     fn new(mut row: Row, spec: &FabricSpec, link: f64, values: &[f64]) -> Self {
         let is_known = link.is_finite() && link > UNKNOWN;
         let wire = is_known.then(|| wire_limit(link, spec.carrier));
@@ -246,7 +245,7 @@ fn named(row: &Row, statistic: &str, verdict: Verdict) -> Row {
 
 #[cfg(test)]
 impl Exchange {
-    /// An exchange of 64 KiB, without pairs.
+    /// Creates an exchange of 64 KiB, without pairs.
     pub(in super::super) fn of_one_round(
         arrangement: Option<Arrangement>,
         nodes: usize,

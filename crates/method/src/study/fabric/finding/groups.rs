@@ -1,7 +1,7 @@
 //! Groups of ports and their uplinks, as floods show them.
 //!
-//! Owns the rows of a device's structure. Never tells more of a group than was found, and never a
-//! group without its confidence and its price in trials.
+//! Owns the rows of a device's structure. Never states more about a group than was found, and never
+//! a group without its confidence and its cost in trials.
 
 use measure::Interval;
 use measure::blocks::BlockEstimate;
@@ -17,18 +17,18 @@ use page::{AT_LEAST, Caveat, Condition, Figure, Key, Metric, Unit, phrase};
 #[derive(Debug)]
 pub(in super::super) struct PortGroups {
     pub(in super::super) found: Inferred,
-    /// Ports of which nothing is known, and why; empty where there are none.
+    /// Ports without results, with the reasons; empty if there are none.
     pub(in super::super) missing: String,
-    /// The groups' ports in words.
+    /// Ports of the groups in words.
     pub(in super::super) names: String,
     /// Number of groups.
     pub(in super::super) value: Figure,
-    /// The rate of each group's uplink.
+    /// Rate of each group's uplink.
     pub(in super::super) uplinks: Vec<Figure>,
 }
 
 impl PortGroups {
-    /// Groups that one scene's floods show.
+    /// Computes the groups that one scene's floods show.
     pub(super) fn new(measured: Measured<'_>, scene: &Scene, found: &Inferred) -> Self {
         let rows = Rows { scene, setting: setting(measured.ways, scene) };
         let mut row = rows.shared(measured.row(scene), found);
@@ -39,27 +39,27 @@ impl PortGroups {
         Self { found: found.clone(), missing: missing(found, scene), names, value, uplinks }
     }
 
-    /// Its values, in their rows' order.
+    /// All values, in the order of their rows.
     pub(super) fn values(&mut self) -> Vec<&mut Figure> {
         std::iter::once(&mut self.value).chain(&mut self.uplinks).collect()
     }
 }
 
 impl Inferred {
-    /// The groups behind short uplinks; empty where none was told.
+    /// Groups behind short uplinks; empty if none was found.
     pub(in super::super) fn groups(&self) -> &[Group] {
         if let Finding::Blocking { groups, .. } = &self.finding { groups } else { &[] }
     }
 }
 
-/// Traffic of as many hosts at once that stays inside its groups is the control, and no direct
-/// cable says more; but for hosts that do the device's work too.
+/// Setting of the verdicts. Traffic of as many hosts inside their groups is the control, and a
+/// direct cable adds nothing. Hosts that also run the device are the exception.
 fn setting(ways: &Ways, scene: &Scene) -> Setting {
     let own = ways.setting(scene.way);
     if own.shared_processors { own } else { Setting { standing: Standing::Beside, ..own } }
 }
 
-/// Maker of the rows of one scene's floods.
+/// Builder of the rows of one scene's floods.
 struct Rows<'a> {
     scene: &'a Scene,
     setting: Setting,
@@ -87,7 +87,7 @@ impl Rows<'_> {
         row
     }
 
-    /// Says in the groups' row what was found; the uplinks' rows.
+    /// Writes the finding into the groups' row, and returns the uplinks' rows.
     fn describe(&self, row: &mut Row, found: &Finding) -> Vec<Figure> {
         match found {
             Finding::Nothing => {
@@ -99,7 +99,7 @@ impl Rows<'_> {
             }
             Finding::Clean { groups, excess } => self.describe_clean(row, groups, *excess),
             Finding::Blocking { groups, confidence, between, share } => {
-                // Groups are told only where traffic that stays inside them is not held up.
+                // Groups are reported only if traffic inside them is not limited.
                 let in_control = (!groups.is_empty()).then_some(false);
                 let seen = Evidence::Sight { seen: true, in_control };
                 row.verdict = seen.verdict(self.setting);
@@ -123,8 +123,8 @@ impl Rows<'_> {
         Vec::new()
     }
 
-    /// Nothing says that a device without a short uplink has but one group: only that no group was
-    /// held up.
+    /// Describes a device without a short uplink. It may still have several groups; none was
+    /// limited.
     fn describe_clean(&self, row: &mut Row, groups: &[Vec<usize>], excess: f64) {
         row.verdict = Evidence::Bound.verdict(self.setting);
         row.caveats.insert(Caveat::DeviceNotDriven);
@@ -196,13 +196,13 @@ impl Rows<'_> {
         figure
     }
 
-    /// So many ports' rates.
+    /// Rate of `ports` ports, in bits a second.
     fn in_bits(&self, ports: f64) -> Option<f64> {
         self.scene.link.map(|link| ports * link.0 as f64)
     }
 }
 
-/// The ports' names.
+/// Names of the ports.
 fn named(group: &[usize], scene: &Scene) -> Vec<String> {
     group.iter().map(|port| scene.ports[*port].to_string()).collect()
 }

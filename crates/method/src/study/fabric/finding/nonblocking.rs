@@ -1,11 +1,11 @@
-//! Whether a device is non-blocking: each arrangement at the most nodes against the same at the
-//! fewest.
+//! Non-blocking answer of a device: each arrangement at the most nodes is compared with the same at
+//! the fewest.
 //!
-//! Owns the rule. One pair alone, through the same ports, has the same delays and the same hosts,
-//! so that only the others' traffic differs; what so many hosts do at once by themselves, direct
-//! cables show, and without them the answer stays open. A port in several pairs waits for itself,
-//! which says nothing of the device: only matchings count. Never says yes where no arrangement
-//! could have shown a no, nor where one that was asked for has no valid trial.
+//! Owns the rule. One pair alone uses the same ports, delays and hosts, so only the other traffic
+//! differs. Direct cables show the limit of as many hosts at once; without them the answer stays
+//! open. A port in several pairs waits for itself, which says nothing of the device, so only
+//! matchings count. Never says yes if no arrangement could have shown a no, nor if a requested one
+//! has no valid trial.
 
 use std::collections::BTreeMap;
 
@@ -20,28 +20,28 @@ use crate::study::rows::CONFIDENCE;
 use crate::verdict::Evidence;
 use page::{Caveat, Condition, Figure, Key, Metric, Unit, phrase};
 
-/// An answer whether a device is non-blocking.
+/// Answer to whether a device is non-blocking.
 #[derive(Debug)]
 pub(in super::super) struct Nonblocking {
     pub(in super::super) value: Figure,
-    /// Code words of the rounds of which fewer trials were valid than reach 95 %.
+    /// Code words of the rounds with fewer valid trials than 95 % confidence needs.
     pub(in super::super) missing: Vec<String>,
-    /// None where no arrangement can be held against one pair alone.
+    /// Share of the worst arrangement; `None` if none can be compared with one pair alone.
     pub(in super::super) worst: Option<Share>,
-    /// Ports that talked at once.
+    /// Number of ports that talked at once.
     pub(in super::super) nodes: usize,
-    /// Share of its rate that a port keeps in floods, where those show that ports are held up.
+    /// Share of its rate that a port keeps in floods; `None` if those show no limit.
     pub(in super::super) flooded: Option<f64>,
 }
 
-/// An arrangement's share of what one pair alone gets.
+/// Arrangement's share of the goodput of one pair alone.
 #[derive(Debug)]
 pub(in super::super) struct Share {
     pub(in super::super) name: String,
     ratio: BlockEstimate,
-    /// By how much the ratio may be off for what each pair waits for, a message: as a share of it.
+    /// Relative error of the ratio, because pairs wait for whole messages.
     error: f64,
-    /// The direct cables' own share: what the tester keeps up. None where none was measured.
+    /// Share over the direct cables, which is the tester's; `None` if not measured.
     pub(in super::super) tester: Option<f64>,
 }
 
@@ -52,7 +52,7 @@ struct Shares {
     missing: Vec<String>,
 }
 
-/// The answer for a subject; none of a bare cable, which is nothing that could block.
+/// Answers for a subject; `None` for a direct cable, which cannot block.
 pub(super) fn answer(measured: Measured<'_>, at: usize) -> Option<Nonblocking> {
     let Measured { scenes, ways, .. } = measured;
     let scene = &scenes[at];
@@ -101,7 +101,7 @@ fn shares(measured: Measured<'_>, at: usize) -> Shares {
         shares.missing.extend(lacking.map(|round| cell.rounds[round].name.clone()));
         let Some(worst) = rounds.worst() else { continue };
         let ratio = paired_ratio(&both(&rounds.shares_of(worst), &alone), CONFIDENCE, seed);
-        // Each is up to a message short, the one or the other.
+        // One of the two is up to a message short.
         let error = rounds.error_of(worst).max(one.error_of(0));
         let over_cables = |cell| share_over_cables(measured, scene, cell);
         let tester = match (over_cables(cell), over_cables(few)) {
@@ -118,7 +118,7 @@ fn shares(measured: Measured<'_>, at: usize) -> Shares {
 fn share_over_cables(measured: Measured<'_>, scene: &Scene, cell: &Cell) -> Option<f64> {
     let Measured { scenes, data, ways, .. } = measured;
     let place = cables(scenes, scene, cell, ways)?;
-    // Where all hosts are one machine, fewer pairs are less work for it.
+    // If all hosts are one machine, fewer pairs are less work for it.
     let pairs = |cell: &Cell| cell.rounds.iter().map(|round| round.pairs.len()).max();
     if ways.share_machine() && pairs(&scenes[place.scene].cells[place.cell]) < pairs(cell) {
         return None;
@@ -126,10 +126,10 @@ fn share_over_cables(measured: Measured<'_>, scene: &Scene, cell: &Cell) -> Opti
     median(&Rounds::of(data, place).shares().into_values().collect::<Vec<_>>())
 }
 
-/// So many blocks give a median an interval of 95 %.
+/// Blocks needed for a 95 % interval of the median.
 const CERTAIN_BLOCKS: usize = 6;
 
-/// Block by block; a round that got nothing at all has a share of (as good as) nothing.
+/// Pairs both shares by block; a round without any goodput has a share of almost zero.
 fn both(all: &BTreeMap<u32, f64>, one: &BTreeMap<u32, f64>) -> Vec<(f64, f64)> {
     const NOTHING: f64 = 1e-9;
     let both = |(block, value): (&u32, &f64)| Some((value.max(NOTHING), *one.get(block)?));
@@ -159,7 +159,7 @@ impl Nonblocking {
             return Self { value, missing, worst: None, nodes, flooded: None };
         };
         let share = worst.range();
-        // Of what was not seen nothing is known: it may be what blocks.
+        // An arrangement that was not measured may be the one that blocks.
         let unseen = |answer: &bool| !*answer || missing.is_empty();
         let answer = worst
             .tester
@@ -176,7 +176,7 @@ impl Nonblocking {
         if let Some(tester) = worst.tester {
             row.set(Key::TesterShare, tester);
         }
-        // One pair alone, through the same ports, is the control.
+        // One pair alone through the same ports is the control.
         let evidence = match answer {
             Some(false) => Evidence::Sight { seen: true, in_control: Some(false) },
             Some(true) => Evidence::Bound,
@@ -194,7 +194,7 @@ impl Nonblocking {
 }
 
 impl Nonblocking {
-    /// The rounds that are missing: `sweep 3`.
+    /// Names of the missing rounds: `sweep 3`.
     pub(in super::super) fn missing_in_words(&self) -> Vec<String> {
         self.missing.iter().map(|name| phrase::code(&Key::Round, name)).collect()
     }
@@ -217,22 +217,23 @@ impl Share {
     }
 }
 
-/// A share, from where to where it may lie.
+/// Share with its lower and upper bound.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct ShareRange {
     pub(in super::super) low: f64,
     pub(in super::super) value: f64,
     pub(in super::super) high: f64,
-    /// True if there were blocks enough for that.
+    /// True if there were enough blocks for these bounds.
     certain: bool,
 }
 
 impl ShareRange {
-    /// Yes where the whole range is within the margin; no where all of it lies below, and also
-    /// below what the tester loses by itself with as many pairs. Too few blocks can't tell, and
-    /// where all pairs get more than one alone it is not the device that is seen. Where hosts do
-    /// the device's work too they are slower with it in the path: once the cables fill their
-    /// `shared` machine, nothing tells who gave.
+    /// Decides the answer. Yes: the whole range is within the margin. No: the whole range is below
+    /// it, and below the tester's own share with as many pairs.
+    ///
+    /// Undecided with too few blocks, and if all pairs get more than one pair alone, which is not
+    /// the device's doing. Also undecided if the hosts' `shared` machine is limited over direct
+    /// cables alone: hosts that run the device too are slower with it.
     fn answer(self, margin: f64, tester: f64, shared: bool) -> Option<bool> {
         let floor = 1.0 - margin;
         if !self.certain || self.value > 1.0 + margin {

@@ -1,26 +1,26 @@
-//! What floods and exchanges say of one device together: a short uplink and a device that blocks
-//! nobody exclude each other.
+//! Reconciliation of floods and exchanges of one device: a short uplink contradicts a non-blocking
+//! device.
 //!
-//! Owns the one place where the two answers meet. Never makes either surer than the other's
+//! Owns the only place where the two answers meet. Never makes either more certain than the other's
 //! evidence allows.
 
 use super::super::infer::Finding;
 use super::{Nonblocking, PortGroups};
 use page::{Caveat, Figure, Key, Verdict};
 
-/// A pair that gets less than `margin` below what it gets alone is blocked.
+/// Reconciles both answers. A pair that gets less than `margin` below its goodput alone is blocked.
 pub(super) fn reconcile(groups: &mut PortGroups, answer: &mut Nonblocking, margin: f64) {
     if let Some(share) = held_up(groups).filter(|share| *share < 1.0 - margin) {
         block(answer, share, groups.value.verdict);
         return;
     }
     match answer.value.value {
-        // An uplink is short, whether or not the arrangements that were tried fill it.
+        // An uplink is short, whether or not the tested arrangements fill it.
         Some(1.0) if groups.value.verdict == Verdict::DeviceLimited => {
             answer.value.value = None;
             doubt(&mut answer.value);
         }
-        // Pairs are held up, so that the device was driven: that no uplink showed says nothing.
+        // Pairs were limited, so the device was driven: the lack of a visible uplink shows nothing.
         Some(0.0) if groups.value.verdict == Verdict::TesterLimited => {
             if let Finding::Clean { groups, excess } = &mut groups.found.finding {
                 groups.clear();
@@ -37,8 +37,8 @@ pub(super) fn reconcile(groups: &mut PortGroups, answer: &mut Nonblocking, margi
     }
 }
 
-/// Share of its rate that a port keeps in the flood that held ports up most, where groups of ports
-/// with short uplinks were told for sure.
+/// Share of its rate that a port keeps in the worst flood; `None` unless groups with short uplinks
+/// are certain.
 fn held_up(groups: &PortGroups) -> Option<f64> {
     let Finding::Blocking { share, .. } = groups.found.finding else { return None };
     let value = &groups.value;
@@ -46,8 +46,8 @@ fn held_up(groups: &PortGroups) -> Option<f64> {
     (is_told && !value.caveats.contains(&Caveat::NotResolved)).then_some(share)
 }
 
-/// Ports that are held up between their groups are blocked, whether or not an arrangement that was
-/// tried, or the messages of an exchange, show it.
+/// Marks the device as blocking. Ports limited between their groups are blocked, even if no tested
+/// arrangement or message shows it.
 fn block(answer: &mut Nonblocking, share: f64, verdict: Verdict) {
     answer.flooded = Some(share);
     let value = &mut answer.value;

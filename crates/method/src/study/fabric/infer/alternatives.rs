@@ -1,9 +1,9 @@
-//! How sure the groups are: what else would explain the floods, by how much worse, and which floods
-//! would tell.
+//! Confidence in the groups: other explanations of the floods, their likelihood, and the floods
+//! that rule them out.
 //!
-//! Owns the alternatives to a belief (a port elsewhere, two groups that are one, one that is two)
-//! and the floods into sinks that tell the likeliest of them from it. Never calls a belief sure
-//! that has not been asked.
+//! Owns the alternatives to a belief (a port in another group, two groups as one, one as two) and
+//! the floods into sinks that distinguish them. Never reports a confidence without testing
+//! alternatives.
 
 use rand::seq::SliceRandom as _;
 
@@ -13,35 +13,33 @@ use super::sinks::Sink;
 use super::{Flooded, Inference, Length};
 use trial::Result;
 
-/// A belief that is right with this chance is asked no further.
+/// Probability of a belief above which no more alternatives are tested.
 const SURE: f64 = 0.998;
 
-/// How often an alternative is asked about before the belief has to do.
+/// Maximum number of tests of alternatives.
 const MOST_CHALLENGES: usize = 10;
 
-/// An alternative that explains everything worse by this much, in log-likelihood, is not fitted
-/// anew.
+/// Loss of log-likelihood above which an alternative is not refitted.
 const HOPELESS: f64 = 20.0;
 
-/// Another belief, and its chance against the one that is held.
+/// Alternative belief, with its odds against the current one.
 struct Alternative {
     odds: f64,
     belief: Belief,
-    /// The ports on whose two sides the two beliefs differ.
+    /// Ports on the two sides of the difference between both beliefs.
     sides: [Vec<usize>; 2],
 }
 
 impl Inference<'_> {
-    /// That all groups are right: against each port in another group, each two groups as one and
-    /// each as two.
+    /// Probability that all groups are right, against each port in another group, any two groups as
+    /// one, and any group as two.
     pub(super) fn confidence(&self, belief: &Belief) -> f64 {
         let odds: f64 = self.alternatives(belief).iter().map(|other| other.odds).sum();
         1.0 / (1.0 + odds)
     }
 
-    /// Floods sinks on both sides of the likeliest alternative until the belief is sure, and fits
-    /// again what then fits better. A sink hears who is near it and who is not, so each side has
-    /// its own.
+    /// Floods sinks on both sides of the likeliest alternative until the belief is certain, and
+    /// refits. A sink distinguishes near senders from others, so both sides need one.
     pub(super) fn challenged(&mut self, mut belief: Belief) -> Result<Belief> {
         for _ in 0..MOST_CHALLENGES {
             let others = self.alternatives(&belief);
@@ -61,7 +59,7 @@ impl Inference<'_> {
         Ok(belief)
     }
 
-    /// One flood into a port of these that was a sink least often.
+    /// Floods the port of a side that has been a sink least often.
     fn flood_side(&mut self, side: &[usize]) -> Result<()> {
         let there = side.iter().copied().filter(|port| self.alive.contains(port));
         let often = |port: &usize| self.sinks.get(port).map_or(0, Sink::count);
@@ -71,10 +69,9 @@ impl Inference<'_> {
         Ok(())
     }
 
-    /// Everybody else floods this port.
+    /// Floods one port from all others.
     pub(super) fn flood_into(&mut self, port: usize) -> Result<Vec<Flooded>> {
-        // In another order each time: who begins or ends last may get more, and is to be seen as
-        // scatter.
+        // The order is random, so that an advantage of the first or last sender shows as scatter.
         let mut senders: Vec<usize> = self.alive.iter().copied().filter(|p| *p != port).collect();
         senders.shuffle(&mut self.chance);
         let flows: Vec<(usize, usize)> = senders.iter().map(|from| (*from, port)).collect();
@@ -94,7 +91,7 @@ impl Inference<'_> {
         all
     }
 
-    /// Each port in each other group, whose uplinks are then fitted anew.
+    /// Alternatives with a port in another group, and the uplinks of both groups refitted.
     fn elsewhere(&self, belief: &Belief, cost: f64) -> Vec<Alternative> {
         let groups = belief.groups();
         let moves: Vec<(usize, usize)> = self.moves(belief).collect();
@@ -110,7 +107,7 @@ impl Inference<'_> {
         moves.into_iter().map(other).collect()
     }
 
-    /// Each two groups as one, which is cheaper by what a second one costs.
+    /// Alternatives with two groups as one, which saves the price of the second.
     fn joined(&self, belief: &Belief, cost: f64) -> Vec<Alternative> {
         let groups = belief.groups();
         let each = self.price_of_a_parameter();
@@ -131,7 +128,7 @@ impl Inference<'_> {
         pairs.map(other).collect()
     }
 
-    /// Each group in two, as each sink would have it.
+    /// Alternatives with a group in two, at the best cut of any sink.
     fn parted(&self, belief: &Belief, cost: f64) -> Vec<Alternative> {
         let each = self.price_of_a_parameter();
         let scatter = self.scatter();
@@ -153,7 +150,7 @@ impl Inference<'_> {
         all
     }
 
-    /// By how much worse an alternative explains everything, once the uplinks in question fit it.
+    /// Loss of log-likelihood of an alternative, once the affected uplinks are refitted.
     fn refitted(&self, other: &mut Belief, uplinks: &[usize], cost: f64) -> f64 {
         let by_sinks = self.cost_of_sinks(&other.groups()) - cost;
         if by_sinks > HOPELESS {

@@ -1,28 +1,27 @@
-//! What groups and uplinks would make of the rounds that were measured, and how well that fits.
+//! Predicted results of the measured rounds for given groups and uplinks, and how well they fit.
 //!
-//! Owns the model: a flow that leaves its group shares that group's way out, and then the other
-//! group's way in, each in proportion to what comes. Pure. Never decides what is believed.
+//! Owns the model: a flow that leaves its group shares the group's uplink, then the other group's
+//! downlink, each in proportion to the offered load. Pure. Never decides what is accepted.
 
 use super::Flooded;
 
-/// How many standard deviations one flow may speak with: a model is never exact.
+/// Maximum number of standard deviations that one flow contributes, as a model is never exact.
 const MOST_DEVIATIONS: f64 = 6.0;
 
-/// What an uplink must improve the fit by, in log-likelihood, to be one that was driven to its
-/// limit.
+/// Gain in log-likelihood above which an uplink counts as driven to its limit.
 pub(super) const DRIVEN: f64 = 12.0;
 
-/// A port that belongs to no group, as one that is dead.
+/// Group of a port without a group, such as a dead one.
 pub(super) const NONE: usize = usize::MAX;
 
-/// A one-to-one round: all its flows ran at once.
+/// One-to-one round, with all its flows at once.
 #[derive(Debug, Clone)]
 pub(super) struct Round {
     pub(super) flows: Vec<Flooded>,
 }
 
-/// What is believed: the group of each port, and what each group's uplink carries each way, in
-/// ports' rates.
+/// Belief about the device: each port's group, and the capacity of each group's uplink per
+/// direction in ports' rates.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Belief {
     pub(super) group_of: Vec<usize>,
@@ -30,7 +29,7 @@ pub(super) struct Belief {
 }
 
 impl Belief {
-    /// Of groups whose uplinks are not known to be short.
+    /// Creates a belief without uplink limits.
     pub(super) fn of(ports: usize, groups: &[Vec<usize>]) -> Self {
         let mut group_of = vec![NONE; ports];
         for (at, group) in groups.iter().enumerate() {
@@ -41,7 +40,7 @@ impl Belief {
         Self { group_of, uplinks: vec![f64::INFINITY; groups.len()] }
     }
 
-    /// The ports of each group, without groups that have none.
+    /// Ports of each group, without empty groups.
     pub(super) fn groups(&self) -> Vec<Vec<usize>> {
         let members = |group: usize| {
             (0..self.group_of.len()).filter(|port| self.group_of[*port] == group).collect()
@@ -50,13 +49,13 @@ impl Belief {
         groups.into_iter().filter(|group| !group.is_empty()).collect()
     }
 
-    /// The two groups of a flow that leaves its own.
+    /// Source and destination group of a flow; `None` for a flow inside a group.
     fn across(&self, flow: &Flooded) -> Option<(usize, usize)> {
         let (from, to) = (self.group_of[flow.from], self.group_of[flow.to]);
         (from != to && from != NONE && to != NONE).then_some((from, to))
     }
 
-    /// What each flow of a round would get of what it sent.
+    /// Predicts the share that each flow of a round receives.
     fn predict(&self, round: &Round) -> Vec<f64> {
         let (out, into) = self.rooms(round);
         let share = |flow: &Flooded| {
@@ -65,8 +64,7 @@ impl Belief {
         round.flows.iter().map(share).collect()
     }
 
-    /// Of each group's way out and way in, what its uplink carries by what would come to it in a
-    /// round.
+    /// Ratio of each uplink's capacity to its load in a round, for both directions.
     fn rooms(&self, round: &Round) -> (Vec<f64>, Vec<f64>) {
         let room = |load: &[f64]| -> Vec<f64> {
             load.iter().zip(&self.uplinks).map(|(load, uplink)| uplink / load).collect()
@@ -87,7 +85,8 @@ impl Belief {
         (out, room(&into))
     }
 
-    /// Minus the log-likelihood of the rounds, up to a constant, where a share is off by `noise`.
+    /// Negative log-likelihood of the rounds, up to a constant, with an error of `noise` in each
+    /// share.
     pub(super) fn misfit(&self, rounds: &[Round], noise: f64) -> f64 {
         let of_round = |round: &Round| -> f64 {
             let flows = round.flows.iter().zip(self.predict(round));
@@ -96,9 +95,8 @@ impl Belief {
         rounds.iter().map(of_round).sum()
     }
 
-    /// Finds what each uplink carries, from what was believed and from the most that any round saw
-    /// it carry: from one of them alone the search may end where no single uplink's change is
-    /// better.
+    /// Fits the capacity of each uplink. The search starts from the current belief and from the
+    /// largest load that each uplink carried. From one of them alone it may end in a local optimum.
     pub(super) fn fit(&mut self, rounds: &[Round], noise: f64) {
         let mut seen = self.clone();
         for group in 0..seen.uplinks.len() {
@@ -112,7 +110,7 @@ impl Belief {
         }
     }
 
-    /// One uplink after another, but the one that is held.
+    /// Fits one uplink after another, except the held one.
     fn climb(&mut self, rounds: &[Round], noise: f64, held: Option<usize>) {
         for _ in 0..3 {
             for group in (0..self.uplinks.len()).filter(|group| Some(*group) != held) {
@@ -121,12 +119,12 @@ impl Belief {
         }
     }
 
-    /// Of all that any round saw an uplink carry, and no limit at all, takes what fits best, and
-    /// then a little beside it. A limit that fits no better than what was believed is left alone:
-    /// where all flows between two groups are held up, either's uplink explains it.
+    /// Fits one uplink's limit: tries every load that it carried, and no limit, then refines the
+    /// best. A limit that fits no better than the current one is ignored, as either group's uplink
+    /// can explain limited flows between two groups.
     pub(super) fn fit_one(&mut self, group: usize, rounds: &[Round], noise: f64) {
         const WORTH: f64 = 0.5;
-        /// Nearer than `beside` looks they are as good as one.
+        /// Candidates closer than the range of `beside` count as one.
         const APART: f64 = 1.05;
         let mut candidates = self.carried(group, rounds);
         candidates.sort_by(f64::total_cmp);
@@ -141,8 +139,8 @@ impl Belief {
         *self = self.with(group, best);
     }
 
-    /// The same with another limit. Two groups have one between them: nothing tells whether it is
-    /// one's way out or the other's way in.
+    /// Replaces a limit. Two groups share one limit, as one's uplink cannot be distinguished from
+    /// the other's downlink.
     fn with(&self, group: usize, uplink: f64) -> Self {
         let mut other = self.clone();
         if other.uplinks.len() == 2 {
@@ -153,8 +151,7 @@ impl Belief {
         other
     }
 
-    /// What a round asked of a group's uplink, flow by flow, and what of it came: the way out, and
-    /// the way in.
+    /// Flows of a round through a group's uplink: those that leave and those that enter.
     fn ways<'r>(&self, group: usize, round: &'r Round) -> [Vec<&'r Flooded>; 2] {
         let mut ways = [Vec::new(), Vec::new()];
         for flow in &round.flows {
@@ -167,8 +164,8 @@ impl Belief {
         ways
     }
 
-    /// What passed a group's uplink, one way and the other, and by how much noise of a flow's own
-    /// may have added.
+    /// Load that passed a group's uplink in both directions, each with the error from its flows'
+    /// noise.
     pub(super) fn passed_of(&self, group: usize, round: &Round, noise: f64) -> [(f64, f64); 2] {
         self.ways(group, round).map(|flows| {
             let squares: f64 = flows.iter().map(|flow| flow.carried().powi(2)).sum();
@@ -182,16 +179,15 @@ impl Belief {
         rounds.iter().flat_map(of).filter(|carried| *carried > 0.0).collect()
     }
 
-    /// The most that any round asked a group's uplink to carry, one way.
+    /// Largest load offered to a group's uplink in one direction by any round.
     pub(super) fn asked(&self, group: usize, rounds: &[Round]) -> f64 {
         let sum = |flows: Vec<&Flooded>| flows.into_iter().map(|flow| flow.offered).sum();
         let of = |round: &Round| self.ways(group, round).map(sum);
         rounds.iter().flat_map(of).fold(0.0, f64::max)
     }
 
-    /// What all flows of a group got together in each round that overfilled its uplink and no other
-    /// on their way; of both ways the mean. The fit asks what each got, and flows that share an
-    /// uplink need not get the same.
+    /// Total load of a group in each round that overfilled only its uplink, averaged over both
+    /// directions. The fit uses single flows, which need not get equal shares of an uplink.
     pub(super) fn filled_alone(&self, group: usize, rounds: &[Round]) -> Vec<f64> {
         let of = |round: &Round| {
             let carried = self.carried_alone(group, round);
@@ -200,15 +196,15 @@ impl Belief {
         rounds.iter().filter_map(of).collect()
     }
 
-    /// How many frames came of a flow through a group's uplink, in the mean.
+    /// Mean number of frames received by a flow through a group's uplink.
     pub(super) fn frames_of_flows(&self, group: usize, rounds: &[Round]) -> f64 {
         let flows = || rounds.iter().flat_map(|round| self.ways(group, round)).flatten();
         let came: u64 = flows().map(|flow| flow.came).sum();
         (came as f64 / flows().count().max(1) as f64).max(1.0)
     }
 
-    /// What a round carried out of a group and into it, each where that way alone was overfilled.
-    /// Of two groups the one's way out and the other's way in are one.
+    /// Loads that a round carried out of a group and into it, each if only that direction was
+    /// overfilled. With two groups, one's uplink is the other's downlink.
     fn carried_alone(&self, group: usize, round: &Round) -> Vec<f64> {
         const FULL: f64 = 0.95;
         const FREE: f64 = 1.05;
@@ -228,9 +224,8 @@ impl Belief {
         [out, into].into_iter().flatten().map(passed).filter(|carried| *carried > 0.0).collect()
     }
 
-    /// By how much the rounds fit better with a group's uplink than without its limit, where all
-    /// others may then carry what fits best: what one group's way out explains, others' ways in may
-    /// too.
+    /// Gain in log-likelihood from a group's uplink limit, with the others refitted without it.
+    /// Other groups' downlinks may explain what one group's uplink does.
     pub(super) fn gain(&self, group: usize, rounds: &[Round], noise: f64) -> f64 {
         let without = self.with(group, f64::INFINITY);
         let mut seen = without.clone();
@@ -246,14 +241,14 @@ impl Belief {
         refitted.fold(f64::INFINITY, f64::min) - self.misfit(rounds, noise)
     }
 
-    /// What each group takes from the others at most: what its ports send, or its uplink carries.
+    /// Maximum load of each group with the others: its ports' rates or its uplink.
     pub(super) fn rooms_of_groups(&self) -> Vec<f64> {
         let sizes = self.groups().into_iter().map(|group| group.len() as f64);
         sizes.zip(&self.uplinks).map(|(size, uplink)| size.min(*uplink)).collect()
     }
 }
 
-/// The lowest cost within a tenth of a value, by golden sections.
+/// Searches for the lowest cost within a tenth of a value, by golden section.
 fn beside(value: f64, cost: impl Fn(f64) -> f64) -> f64 {
     const GOLDEN: f64 = 0.618_033_988_749_895;
     let (mut low, mut high) = (0.9 * value, 1.1 * value);
@@ -269,25 +264,25 @@ fn beside(value: f64, cost: impl Fn(f64) -> f64) -> f64 {
     if cost(found) < cost(value) { found } else { value }
 }
 
-/// What came of flows that share a queue, each second until the last of it had come: what waited
-/// there when the flood ended came too, but nothing carried it meanwhile.
+/// Rate of flows that share a queue, up to the last received frame. Frames queued at the end of the
+/// flood also arrive, but were not carried during it.
 fn passed(flows: &[&Flooded]) -> f64 {
     let slowest = flows.iter().map(|flow| flow.in_step).fold(1.0, f64::min);
     slowest * flows.iter().map(|flow| flow.offered * flow.kept_up / flow.in_step).sum::<f64>()
 }
 
 impl Flooded {
-    /// The part of what was sent that came.
+    /// Share of the sent frames that arrived.
     pub(super) fn share(&self) -> f64 {
         self.came as f64 / self.sent.max(1) as f64
     }
 
-    /// What came of it, in the unit of what it sent.
+    /// Received rate, in the unit of the offered rate.
     pub(super) fn carried(&self) -> f64 {
         self.offered * self.share()
     }
 
-    /// Half the squared deviations from a share, clipped.
+    /// Half the squared deviation from a share, clipped.
     pub(super) fn misfit(&self, share: f64, noise: f64) -> f64 {
         let expected = (share * self.sent as f64).max(1.0);
         let variance = noise * noise + 1.0 / expected;

@@ -1,39 +1,39 @@
-//! What is asked of whoever can flood, and what its floods show. Data only.
+//! Interface for running floods, and the findings from them. Data only.
 
 use measure::blocks::BlockEstimate;
 use trial::Result;
 
 use super::Uplink;
 
-/// What one flow of a flood did.
+/// Result of one flow of a flood.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::study::fabric) struct Flooded {
     pub(in crate::study::fabric) from: usize,
     pub(in crate::study::fabric) to: usize,
-    /// What it sent, in the slowest port's rates.
+    /// Offered rate, in the slowest port's rates.
     pub(in crate::study::fabric) offered: f64,
     /// Frames sent.
     pub(in crate::study::fabric) sent: u64,
-    /// Frames that came.
+    /// Frames received.
     pub(in crate::study::fabric) came: u64,
-    /// The receiving rate as a share of the sending rate.
+    /// Receiving rate as a share of the sending rate.
     pub(in crate::study::fabric) kept_up: f64,
-    /// The sending time as a share of the receiving time.
+    /// Sending time as a share of the receiving time.
     pub(in crate::study::fabric) in_step: f64,
 }
 
-/// How long a flood lasts.
+/// Length of a flood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::study::fabric) enum Length {
-    /// As one-to-one rounds do.
+    /// Length of a one-to-one round.
     Round,
-    /// Until a sink has seen enough of each of so many.
+    /// Length for a sink with this number of senders, to receive enough frames of each.
     Sink(usize),
 }
 
-/// Whoever can flood.
+/// Runner of floods.
 pub(in crate::study::fabric) trait Floods {
-    /// Floods from each first port to its second, all at once. None where the trial can't be used.
+    /// Floods from each first port to its second, all at once; `None` if the trial is unusable.
     fn flood(
         &mut self,
         name: &str,
@@ -41,57 +41,57 @@ pub(in crate::study::fabric) trait Floods {
         length: Length,
     ) -> Result<Option<Vec<Flooded>>>;
 
-    /// Has all floods last so many times longer than usual from now on.
+    /// Multiplies the length of all further floods.
     fn stretch(&mut self, by: u64);
 
-    /// A port's rate, or 0 where it is not known.
+    /// Rate of a port, or 0 if unknown.
     fn rate(&self, port: usize) -> u64;
 
-    /// Whether senders of a sink were told to pause: then they never offered an uplink more than
-    /// what the sink took.
+    /// True if senders of a sink received PAUSE frames: they never offered an uplink more than the
+    /// sink accepted.
     fn paused(&self) -> bool;
 }
 
-/// What was found, and at what price.
+/// Finding and its cost.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::study::fabric) struct Inferred {
     pub(in crate::study::fabric) finding: Finding,
-    /// Floods that were run.
+    /// Number of floods.
     pub(in crate::study::fabric) trials: u64,
-    /// Ports of which nothing can be told, and why.
+    /// Ports without results, with the fault.
     pub(in crate::study::fabric) missing: Vec<(usize, Fault)>,
-    /// The part that local traffic kept while nothing left its group; none where that was not
-    /// asked.
+    /// Share that local traffic kept while no flow left its group; `None` if not measured.
     pub(in crate::study::fabric) local_share: Option<f64>,
 }
 
-/// What the floods show.
+/// Finding of the floods.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::study::fabric) enum Finding {
-    /// Too few ports answered.
+    /// Too few ports responded.
     Nothing,
     /// No uplink is short.
     Clean {
-        /// Groups that show in a flood of one sink, and have all the uplink they need.
+        /// Groups that show in a flood of one sink, with uplinks of sufficient capacity.
         groups: Vec<Vec<usize>>,
-        /// A group oversubscribed by more than this share would have been seen, with 99 in 100; not
-        /// finite where nothing is promised.
+        /// Smallest oversubscription that would have been seen with 99 % probability; infinite if
+        /// unknown.
         excess: f64,
     },
-    /// Nothing was lost, but what came did not keep up with what was sent, however long it lasted.
+    /// Nothing was lost, but the receiving rate stayed below the sending rate for any flood length.
     Queued {
-        /// What came, as a share of what was sent in the same time, in the worst round.
+        /// Receiving rate as a share of the sending rate, in the worst round.
         kept_up: f64,
     },
-    /// Flows are held up.
+    /// Flows are limited.
     Blocking {
-        /// Empty where they can't be told.
+        /// Groups behind short uplinks; empty if unknown.
         groups: Vec<Group>,
-        /// That all groups are right.
+        /// Probability that all groups are right.
         confidence: f64,
-        /// Of two groups: what the narrower of their uplinks carries, whichever that is.
+        /// Capacity of the narrower of two groups' uplinks, whichever that is; `None` for more
+        /// groups.
         between: Option<BlockEstimate>,
-        /// What flows of the worst round got, on average.
+        /// Mean share of the flows in the worst round.
         share: f64,
     },
 }
@@ -103,13 +103,13 @@ pub(in crate::study::fabric) struct Group {
     pub(in crate::study::fabric) uplink: Uplink,
 }
 
-/// Why nothing can be told of a port.
+/// Fault of a port without results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::study::fabric) enum Fault {
-    /// Nothing it sent arrived anywhere.
+    /// Nothing that it sent arrived anywhere.
     Mute,
     /// Nothing arrived at it.
     Deaf,
-    /// Both.
+    /// Nothing that it sent arrived, and nothing arrived at it.
     Dead,
 }

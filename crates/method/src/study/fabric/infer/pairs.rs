@@ -1,6 +1,6 @@
-//! Groups told from pairs, where no sink tells.
+//! Groups from pairs of ports, for devices on which sinks show nothing.
 //!
-//! Owns random rounds among some ports, and what two ports met in them says of both. Never decides
+//! Owns random rounds among some ports, and the likeness of two ports from them. Never decides
 //! whether a device blocks.
 
 use measure::cluster::Likeness;
@@ -9,14 +9,14 @@ use super::evidence::Round;
 use super::{Flooded, Inference, LEAST_LOSS, mean_share, rounds};
 use trial::Result;
 
-/// Random rounds in a batch, and batches.
+/// Random rounds per batch, and maximum number of batches.
 const ROUNDS_OF_BATCH: usize = 4;
 const MOST_BATCHES: usize = 8;
 
 impl Inference<'_> {
-    /// Where no sink tells and flows are held up all the same: random rounds among these ports, in
-    /// which a flow that is clean beside others that are not stays in its group. Ends when more
-    /// rounds that tell change nothing. Where none of them was held up nobody is told from anybody.
+    /// Groups these ports by random rounds, for limited flows that sinks do not explain. An
+    /// unlimited flow among limited ones stays inside its group. Ends when another informative
+    /// batch changes nothing. If no flow was limited, all ports are one group.
     pub(super) fn by_pairs(&mut self, among: &[usize]) -> Result<Vec<Vec<usize>>> {
         let mut groups = Vec::new();
         let first = self.rounds.len();
@@ -49,7 +49,7 @@ impl Inference<'_> {
             }
             groups = found;
         }
-        // Of many flows some are held up by chance, of a whole round they are not.
+        // Among many flows, chance limits some, but never a whole round.
         let clean = |round: &Round| mean_share(&round.flows).is_none_or(|s| s > 1.0 - LEAST_LOSS);
         if self.rounds[first..].iter().all(clean) {
             groups = vec![groups.concat()];
@@ -57,9 +57,8 @@ impl Inference<'_> {
         Ok(groups)
     }
 
-    /// A group in which traffic that stays inside is held up is more than one, which happened to
-    /// get the same of the floods of sinks, or something else held it up once: it is told from
-    /// pairs.
+    /// Splits groups with limited traffic inside, using pairs. Such a group is several that got
+    /// equal shares of the floods of sinks, or was disturbed once.
     pub(super) fn split(
         &mut self,
         groups: &[Vec<usize>],

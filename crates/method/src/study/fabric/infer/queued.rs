@@ -1,7 +1,7 @@
-//! Floods that last longer where a queue may hide what is short.
+//! Longer floods, for devices whose queues may hide a short uplink.
 //!
-//! Owns how long, and when nothing may be called clean: what came, but did not keep up with what
-//! was sent, waited in a queue. Never repairs a rate.
+//! Owns the lengths, and the rule that forbids a clean finding: frames that arrive more slowly than
+//! sent were queued. Never repairs a rate.
 
 use rand_pcg::Pcg64;
 
@@ -9,13 +9,13 @@ use super::evidence::Round;
 use super::{Finding, Floods, Inference, Inferred};
 use trial::Result;
 
-/// By more than this what came may not lag behind what was sent where nothing is said to be short.
+/// Largest lag of the receiving rate behind the sending rate for a clean finding.
 const MOST_QUEUED: f64 = 0.02;
 
-/// How many times longer floods get, one after the other, where a queue may hide what is short.
+/// Factors on the length of floods, tried in order while a queue may hide a short uplink.
 const STRETCHES: [u64; 3] = [1, 4, 16];
 
-/// Tells the groups among so many ports.
+/// Infers the groups of the given number of ports.
 pub(in super::super) fn infer(
     ports: usize,
     floods: &mut dyn Floods,
@@ -30,7 +30,7 @@ pub(in super::super) fn infer(
         let kept_up = inference.kept_up();
         let Inference { trials, missing, local_share, .. } = inference;
         spent += trials;
-        // A queue that takes what an uplink does not carry is full the sooner the longer it lasts.
+        // The longer the flood, the sooner it fills a queue that absorbs an uplink's excess.
         let queued = matches!(finding, Finding::Clean { .. }) && kept_up < 1.0 - MOST_QUEUED;
         if queued && stretches.peek().is_some() {
             continue;
@@ -41,7 +41,7 @@ pub(in super::super) fn infer(
 }
 
 impl Inference<'_> {
-    /// The lowest mean receiving rate of any one-to-one round, as a share of the sending rate.
+    /// Lowest mean receiving rate of any one-to-one round, as a share of the sending rate.
     fn kept_up(&self) -> f64 {
         let mean = |round: &Round| {
             round.flows.iter().map(|flow| flow.kept_up).sum::<f64>() / round.flows.len() as f64

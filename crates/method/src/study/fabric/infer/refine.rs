@@ -1,18 +1,17 @@
-//! The belief that fits everything measured best.
+//! Search for the belief that fits all measurements best.
 //!
-//! Owns the search: single ports that change their group, and groups that become one. Never runs a
-//! flood.
+//! Owns the search: single ports that change groups, and groups that merge. Never runs a flood.
 
 use super::Inference;
 use super::evidence::{Belief, NONE};
 use super::sinks::Sink;
 
-/// By how much a move must improve the fit, in log-likelihood, to be made, beside the logarithm of
-/// the number of moves that there are: the best of many fits better by chance.
+/// Required gain in log-likelihood for a move, in addition to the logarithm of the number of
+/// possible moves: the best of many fits better by chance.
 const WORTH_A_MOVE: f64 = 3.0;
 
 impl Inference<'_> {
-    /// Minus the log-likelihood of all rounds and all floods of sinks.
+    /// Negative log-likelihood of all rounds and all floods of sinks.
     pub(super) fn cost(&self, belief: &Belief) -> f64 {
         let groups = belief.groups();
         belief.misfit(&self.rounds, self.noise) + self.cost_of_sinks(&groups)
@@ -23,7 +22,7 @@ impl Inference<'_> {
         self.sinks.values().map(|sink| sink.misfit_of(groups, scatter)).sum()
     }
 
-    /// Moves ports and joins groups while that fits better.
+    /// Moves ports and merges groups as long as the fit improves.
     pub(super) fn refined(&self, mut belief: Belief) -> Belief {
         belief.fit(&self.rounds, self.noise);
         let mut cost = self.cost(&belief);
@@ -51,9 +50,8 @@ impl Inference<'_> {
         (best.0 < cost - worth).then(|| compact(&best.1))
     }
 
-    /// Two groups that are as well one, for what a second one costs. Each two are tried with what
-    /// the uplinks of all others were believed to carry; what the best two then make of those
-    /// decides.
+    /// Merges the two groups that justify a second one least, if the price of a second exceeds its
+    /// gain. Pairs are compared with the other uplinks unchanged; the best is then refitted.
     fn best_join(&self, belief: &Belief, cost: f64) -> Option<Belief> {
         let count = belief.uplinks.len();
         let pairs = (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b)));
@@ -68,7 +66,7 @@ impl Inference<'_> {
                 }
             }
             let mut joined = compact(&joined);
-            // No uplinks make up for what the sinks say against it alone.
+            // No uplink limit can outweigh the evidence of the sinks alone.
             if self.cost_of_sinks(&joined.groups()) >= cost + price {
                 return None;
             }
@@ -80,10 +78,10 @@ impl Inference<'_> {
         (self.cost(&best) - price < cost).then_some(best)
     }
 
-    /// By how much two groups must fit better than one to be believed: those of a group's ports
-    /// that lie furthest from the others always fit a little better by themselves. The price of
-    /// each parameter more, a mean in each sink that heard both and an uplink, and the logarithm of
-    /// the number of ways to choose so many ports.
+    /// Required gain in log-likelihood for two groups instead of one, as the outermost ports of a
+    /// group always fit slightly better alone. Consists of the price of each further parameter and
+    /// the logarithm of the number of ways to choose the ports. The parameters are a mean in each
+    /// sink that heard both groups, and an uplink.
     pub(super) fn price(&self, one: &[usize], other: &[usize], each: f64) -> f64 {
         let way = |port: usize| ((one.len() + port) as f64 / port as f64).ln();
         let ways: f64 = (1..=other.len()).map(way).sum();
@@ -93,7 +91,7 @@ impl Inference<'_> {
         ways + (means + 1) as f64 * each
     }
 
-    /// Half of the logarithm of the number of readings (Schwarz, "Estimating the dimension of a
+    /// Half the logarithm of the number of readings (Schwarz, "Estimating the dimension of a
     /// model", 1978).
     pub(super) fn price_of_a_parameter(&self) -> f64 {
         let of = |sink: &Sink| self.alive.iter().filter(|port| sink.heard(**port)).count();
@@ -108,7 +106,7 @@ fn moved(belief: &Belief, port: usize, to: usize) -> Belief {
     moved
 }
 
-/// Without groups that have no port, and in the order of their first ports.
+/// Removes empty groups and sorts the others by their first ports.
 pub(super) fn compact(belief: &Belief) -> Belief {
     let mut there: Vec<usize> =
         (0..belief.uplinks.len()).filter(|g| belief.group_of.contains(g)).collect();

@@ -1,20 +1,20 @@
-//! One-to-one rounds: who floods whom, so that no port sends or receives twice.
+//! One-to-one rounds: pairs of sender and receiver in which no port sends or receives twice.
 //!
-//! Owns their construction from what is believed of the groups. Pure: what is random has a seed.
-//! Never measures.
+//! Owns their construction from the groups believed in. Pure: random rounds have a seed. Never
+//! measures.
 
 use std::collections::BTreeSet;
 
 use rand::seq::SliceRandom as _;
 use rand_pcg::Pcg64;
 
-/// From which port to which.
+/// Sending and receiving port of each flow.
 pub(super) type Flows = Vec<(usize, usize)>;
 
-/// Rounds after which crossing stops even if some port has not met some group.
+/// Maximum number of crossing rounds, even if some port has not met some group.
 const MOST_CROSSINGS: usize = 3;
 
-/// Every port floods the one so many further on among `ports`.
+/// Flows from every port to the one `by` places further on in `ports`.
 pub(super) fn shifted(ports: &[usize], by: usize) -> Flows {
     let to = |at: usize| ports[(at + by) % ports.len()];
     ports
@@ -25,15 +25,15 @@ pub(super) fn shifted(ports: &[usize], by: usize) -> Flows {
         .collect()
 }
 
-/// A ring through all ports in random order.
+/// Ring through all ports in random order.
 pub(super) fn random(ports: &[usize], chance: &mut Pcg64) -> Flows {
     let mut ring = ports.to_vec();
     ring.shuffle(chance);
     shifted(&ring, 1)
 }
 
-/// Rounds in which all flows leave their group, as far as there are ports elsewhere; every port
-/// meets every other group where that takes few rounds, and there are at least two.
+/// Rounds in which all flows leave their group, as far as there are ports elsewhere. There are at
+/// least two, and every port meets every other group if that takes few rounds.
 pub(super) fn crossing(
     groups: &[Vec<usize>],
     rank: &dyn Fn(usize) -> u64,
@@ -71,8 +71,8 @@ pub(super) fn crossing(
     rounds
 }
 
-/// All ports, group by group. Within a group those of a rate stand together, so that at a shift of
-/// whole groups a fast port meets a fast one.
+/// Concatenates all groups. Within a group, ports of one rate are adjacent, so that a shift by
+/// whole groups pairs fast ports with fast ones.
 fn ring(groups: &mut [Vec<usize>], rank: &dyn Fn(usize) -> u64, chance: &mut Pcg64) -> Vec<usize> {
     for group in groups.iter_mut() {
         group.shuffle(chance);
@@ -81,8 +81,8 @@ fn ring(groups: &mut [Vec<usize>], rank: &dyn Fn(usize) -> u64, chance: &mut Pcg
     groups.concat()
 }
 
-/// Where one group has more ports than all others together: all others with as many of it, both
-/// ways.
+/// Rounds for one group with more ports than all others together. All other ports exchange with as
+/// many of the largest group, in both directions.
 fn around_the_largest(groups: &mut [Vec<usize>], chance: &mut Pcg64) -> Vec<Flows> {
     let others: Vec<usize> = groups[1..].concat();
     groups[0].shuffle(chance);
@@ -96,8 +96,8 @@ fn around_the_largest(groups: &mut [Vec<usize>], chance: &mut Pcg64) -> Vec<Flow
     (0..rounds).map(round).collect()
 }
 
-/// All of one group with as many ports elsewhere, both ways, over the others by what each takes:
-/// nobody else's uplink is asked for much.
+/// Flows between all ports of one group and as many elsewhere, in both directions, spread over the
+/// other groups by capacity. No other group's uplink is loaded much.
 pub(super) fn alone(
     groups: &[Vec<usize>],
     which: usize,
@@ -118,8 +118,8 @@ pub(super) fn alone(
     pairs.flat_map(|(a, b)| [(a, b), (b, a)]).collect()
 }
 
-/// A ring within each group, in random order: of neighbours alone, two groups taken for one would
-/// send hardly anything to each other.
+/// Ring within each group, in random order. With neighbours only, two groups taken for one would
+/// exchange hardly any traffic.
 pub(super) fn inside(groups: &[Vec<usize>], chance: &mut Pcg64) -> Flows {
     groups.iter().flat_map(|group| random(group, chance)).collect()
 }

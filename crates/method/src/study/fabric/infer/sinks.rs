@@ -1,9 +1,9 @@
-//! Floods into one sink: every port sends to one, and those of a group get the same of it.
+//! Floods into one sink: every port sends to one, and the ports of a group get equal shares.
 //!
-//! Two ports of one group take the same way to any sink: the same uplinks, the same queues. Ports
-//! of two groups do not where the sink is in one of them, and there the flood overfills the uplinks
-//! between them. Whether who is near gets more or less is the device's affair, and not used. Owns
-//! what the floods into one sink add up to. Pure.
+//! Two ports of one group take the same path to any sink: the same uplinks and queues. Ports of two
+//! groups do not if the sink is in one of them, as the flood overfills the uplinks between them.
+//! Whether near senders get more or less depends on the device, and is not used. Owns the sums over
+//! the floods into one sink. Pure.
 
 use std::collections::BTreeMap;
 
@@ -11,32 +11,32 @@ use measure::cluster::{Classes, Reading, classes};
 
 use super::Flooded;
 
-/// Two classes at least so many standard deviations apart are two.
+/// Standard deviations between two classes above which they count as two.
 pub(super) const SEEN: f64 = 3.5;
 
-/// At so many, hardly a port of fifty is put into the wrong one.
+/// Standard deviations between two classes above which hardly a port of fifty is misclassified.
 pub(super) const SURE: f64 = 7.0;
 
-/// The most levels that one sink's senders may have.
+/// Maximum number of levels among one sink's senders.
 const MOST_LEVELS: usize = 8;
 
-/// So many independent differences between repeats tell how far those scatter.
+/// Independent differences between repeats above which the scatter counts as known.
 const KNOWN: f64 = 8.0;
 
-/// Degrees of freedom by which one flood's deviations are judged, and each repeat's.
+/// Degrees of freedom by which one flood's deviations are judged; each repeat adds as many.
 const FREEDOM_OF_A_FLOOD: f64 = 4.0;
 
-/// How far repeats of the same floods lie apart, against what the counts of their frames say.
+/// Scatter of repeated floods relative to the sampling error of their frame counts.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Scatter {
     /// Squared differences from each port's mean, in variances of the counts.
     squares: f64,
-    /// How many of them are independent.
+    /// Number of independent differences.
     freedom: f64,
 }
 
 impl Scatter {
-    /// Of all sinks together.
+    /// Combines the scatter of all sinks.
     pub(super) fn of<'s>(sinks: impl Iterator<Item = &'s Sink>) -> Self {
         sinks.map(Sink::scatter).fold(Self::default(), |all, one| Self {
             squares: all.squares + one.squares,
@@ -44,20 +44,20 @@ impl Scatter {
         })
     }
 
-    /// Whether there were repeats enough to tell.
+    /// True if there were enough repeats for the scatter to be known.
     pub(super) fn is_known(self) -> bool {
         self.freedom >= KNOWN
     }
 
-    /// By how much variances are larger than counts say (the dispersion of McCullagh and Nelder,
-    /// "Generalized linear models", 1989); never smaller.
+    /// Factor by which variances exceed those of the counts; at least 1. It is the dispersion of
+    /// McCullagh and Nelder, "Generalized linear models", 1989.
     fn factor(self) -> f64 {
         if self.freedom > 0.0 { (self.squares / self.freedom).max(1.0) } else { 1.0 }
     }
 }
 
-/// What the floods of one sink say of one port: logarithms of what came of what it sent, less the
-/// flood's mean, with their weights.
+/// Weighted sums over the floods of one sink for one port. Values are logarithms of the received
+/// share, less the flood's mean.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
     floods: f64,
@@ -69,18 +69,19 @@ struct Sums {
 /// All floods into one sink.
 #[derive(Debug, Clone)]
 pub(super) struct Sink {
-    /// Of each port; no weight where it sent nothing.
+    /// Sums by port; without weight if the port sent nothing.
     of: Vec<Sums>,
     floods: f64,
 }
 
 impl Sink {
-    /// Among so many ports.
+    /// Creates a sink without floods, for the given number of ports.
     pub(super) fn new(ports: usize) -> Self {
         Self { of: vec![Sums::default(); ports], floods: 0.0 }
     }
 
-    /// Adds one flood. A share is off by `noise` beside the chance of which frames came.
+    /// Adds one flood. A share has an error of `noise` in addition to the sampling error of its
+    /// count.
     pub(super) fn take(&mut self, flows: &[Flooded], noise: f64) {
         let reading = |flow: &Flooded| {
             let came = (flow.came as f64).max(0.5);
@@ -100,13 +101,13 @@ impl Sink {
         self.floods += f64::from(u8::from(!flows.is_empty()));
     }
 
-    /// How many floods there were.
+    /// Number of floods.
     pub(super) const fn count(&self) -> usize {
         self.floods as usize
     }
 
-    /// Of some ports those that got less and those that got more, where it parts them best; two at
-    /// least of each.
+    /// Splits ports at the best cut into those with smaller and those with larger shares, at least
+    /// two each; `None` for fewer than four ports.
     pub(super) fn cut(&self, ports: &[usize], of_all: Scatter) -> Option<[Vec<usize>; 2]> {
         let factor = self.factor(of_all);
         let mut by: Vec<(f64, usize)> = ports
@@ -128,12 +129,12 @@ impl Sink {
         Some([ports(&by[..best]), ports(&by[best..])])
     }
 
-    /// Whether a port sent into it.
+    /// True if the port sent into the sink.
     pub(super) fn heard(&self, port: usize) -> bool {
         self.of[port].weight > 0.0
     }
 
-    /// How far the floods of this sink scatter; each flood's mean was taken off.
+    /// Scatter of this sink's floods, with each flood's mean removed.
     fn scatter(&self) -> Scatter {
         let known = || self.of.iter().filter(|sums| sums.floods > 1.0);
         let squares = known().map(|s| (s.square - s.value * s.value / s.weight).max(0.0)).sum();
@@ -141,21 +142,20 @@ impl Sink {
         Scatter { squares, freedom: (again - (self.floods - 1.0).max(0.0)).max(0.0) }
     }
 
-    /// By how much variances are larger than counts say: as all sinks' are, or as this one's are by
-    /// itself.
+    /// Factor on the variances: that of all sinks, or of this one if larger and known.
     fn factor(&self, of_all: Scatter) -> f64 {
         let own = self.scatter();
         let own = if own.is_known() { own.factor() } else { 1.0 };
         own.max(of_all.factor())
     }
 
-    /// A port's place among the senders, and how well it is known.
+    /// Mean value of a port among the senders, with its variance.
     fn reading(&self, port: usize, factor: f64) -> Option<Reading> {
         let Sums { weight, value, .. } = self.of[port];
         (weight > 0.0).then(|| Reading { value: value / weight, variance: factor / weight })
     }
 
-    /// The standard deviation of one port's place, typically, where all sinks scatter so.
+    /// Typical standard deviation of one port's mean value.
     pub(super) fn deviation(&self, of_all: Scatter) -> f64 {
         let factor = self.factor(of_all);
         let known = self.of.iter().filter(|sums| sums.weight > 0.0);
@@ -163,8 +163,8 @@ impl Sink {
         (known.map(|sums| factor / sums.weight).sum::<f64>() / count).sqrt()
     }
 
-    /// The senders by how much they get, lowest first: who is in which class, and how far apart
-    /// those are. None where all get alike.
+    /// Classes of the senders by share, lowest first, and the separation of the classes; `None` if
+    /// all are alike.
     pub(super) fn levels(&self, of_all: Scatter) -> Option<(Vec<Option<usize>>, f64)> {
         let factor = self.factor(of_all);
         let ports: Vec<usize> = (0..self.of.len()).filter(|port| self.heard(*port)).collect();
@@ -178,9 +178,8 @@ impl Sink {
         Some((levels, separation))
     }
 
-    /// What speaks against these groups: each port's distance from the rest of its group. How far
-    /// this sink's own floods scatter is known by so many of them: one flood alone may have gone
-    /// wrong as no other did, and parts nobody.
+    /// Evidence against these groups: each port's distance from the rest of its group. Its weight
+    /// grows with the number of floods, as a single flood may be disturbed.
     pub(super) fn misfit_of(&self, groups: &[Vec<usize>], of_all: Scatter) -> f64 {
         let factor = self.factor(of_all);
         let of = |group: &Vec<usize>| {
@@ -195,8 +194,8 @@ impl Sink {
 /// Levels of the ports that sent into each sink, by sink.
 pub(super) type SinkLevels = BTreeMap<usize, Vec<Option<usize>>>;
 
-/// Ports whose levels agree in every flood in which both sent. A sink sent nothing into itself:
-/// where it agrees with several groups it waits for a flood that tells.
+/// Groups ports whose levels agree in every flood in which both sent. A sink does not send into
+/// itself; if it agrees with several groups, a further flood must decide.
 pub(super) fn alike(told: &SinkLevels, ports: &[usize]) -> Vec<Vec<usize>> {
     let known = |port: &usize| told.values().filter(|flood| flood[*port].is_some()).count();
     let mut order = ports.to_vec();
@@ -218,9 +217,9 @@ pub(super) fn alike(told: &SinkLevels, ports: &[usize]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Minus the log-likelihood of each one's deviation from the mean of the others, in Student's
-/// distribution with so many degrees of freedom (Lange, Little and Taylor, "Robust statistical
-/// modeling using the t distribution", 1989), each clipped at what one may say.
+/// Negative log-likelihood of each reading's deviation from the mean of the others, clipped. Uses
+/// Student's distribution (Lange, Little and Taylor, "Robust statistical modeling using the t
+/// distribution", 1989).
 fn distances(readings: &[Reading], freedom: f64) -> f64 {
     const MOST: f64 = 18.0;
     let others = readings.len() as f64 - 1.0;

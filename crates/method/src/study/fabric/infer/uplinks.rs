@@ -1,7 +1,7 @@
-//! What may be said of each group's uplink, from what bounded the floods that went through it.
+//! Capacity of each group's uplink, from what limited the floods through it.
 //!
-//! Owns the rule: a rate where that uplink alone was full, again and again; at least what it
-//! carried where something else was. Never gives one uplink what its neighbour carried.
+//! Owns the rule: a rate if only that uplink was full in repeated rounds, otherwise a lower bound.
+//! Never attributes to one uplink what its neighbour carried.
 
 use measure::blocks::BlockEstimate;
 
@@ -10,42 +10,41 @@ use super::evidence::{Belief, DRIVEN, Round};
 use super::{Inference, LEAST_LOSS, rounds};
 use trial::Result;
 
-/// Floods that must have filled an uplink alone: the least whose range holds the median with 95 in
-/// 100.
+/// Floods that must have filled an uplink alone: the smallest number whose range contains the
+/// median with 95 % probability.
 const REPEATS: usize = 6;
 
-/// How often the floods that were wanting are run.
+/// Maximum number of batches of missing floods.
 const BATCHES: usize = 2;
 
-/// Standard deviations by which what one round carried may be too high.
+/// Standard deviations by which the load of one round may be too high.
 const DEVIATIONS: f64 = 3.0;
 
-/// What an uplink carries each way, in the slowest port's rates.
+/// Capacity of an uplink in each direction, in the slowest port's rates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in super::super) enum Uplink {
-    /// It was the one thing that was full on its flows' way.
+    /// The uplink was the only full component on its flows' path.
     Rate(BlockEstimate),
-    /// So much came through, and something else was full first.
+    /// The uplink carried this load, and something else was full first.
     AtLeast(f64, Bound),
 }
 
-/// What was full where an uplink was not surely.
+/// Component that was full when an uplink was not certainly full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Bound {
-    /// The ports that sent through it sent no more.
+    /// Ports that sent through it, which sent at their maximum.
     Ports,
-    /// The other groups' uplinks took no more, or might have.
+    /// The other groups' uplinks were full, or may have been.
     OtherUplinks,
-    /// Of two groups either's uplink, the narrower one.
+    /// One of two groups' uplinks: the narrower one.
     OneOfTwo,
-    /// The device, which had its senders pause: it may pause them for one queue and leave another
-    /// short of what its uplink carries, alike each time.
+    /// The device, which sent PAUSE frames. It may pause senders for one queue and so leave another
+    /// uplink underused, the same in every round.
     Pauses,
 }
 
 impl Inference<'_> {
-    /// Floods each group whose uplink is short, alone with the others, until its rate has an
-    /// interval.
+    /// Floods each group with a short uplink alone, until its rate has an interval.
     pub(super) fn fill_uplinks(&mut self, belief: &mut Belief) -> Result<()> {
         let groups = belief.groups();
         let which = if groups.len() == 2 { 0..1 } else { 0..groups.len() };
@@ -66,20 +65,20 @@ impl Inference<'_> {
         Ok(())
     }
 
-    /// Whether a group was surely held up by its own uplink, whatever all others carry.
+    /// True if the group was certainly limited by its own uplink, whatever the others carry.
     pub(super) fn is_short(&self, belief: &Belief, group: usize) -> bool {
         let asked = belief.asked(group, &self.rounds);
         belief.uplinks[group] < (1.0 - LEAST_LOSS) * asked
             && belief.gain(group, &self.rounds, self.noise) > DRIVEN
     }
 
-    /// What flows between the groups got of one another's uplinks, where there are two.
+    /// Capacity between the groups if there are exactly two.
     pub(super) fn between_two(&self, belief: &Belief) -> Option<BlockEstimate> {
         let two = belief.uplinks.len() == 2 && self.is_short(belief, 0);
         two.then(|| self.rate(belief, 0)).flatten()
     }
 
-    /// What each group's uplink carries, or carries at least.
+    /// Capacity of each group's uplink, or its lower bound.
     pub(super) fn uplinks(&self, belief: &Belief) -> Vec<Uplink> {
         let of = |group: usize| {
             let low = self.carried_surely(belief, group);
@@ -101,8 +100,8 @@ impl Inference<'_> {
         (0..belief.uplinks.len()).map(of).collect()
     }
 
-    /// The most that any round carried through a group's uplink one way, less what chance may have
-    /// added.
+    /// Largest load that any round carried through a group's uplink in one direction, less the
+    /// possible random error.
     fn carried_surely(&self, belief: &Belief, group: usize) -> f64 {
         let of = |round: &Round| {
             let ways = belief.passed_of(group, round, self.noise);
@@ -111,8 +110,8 @@ impl Inference<'_> {
         self.rounds.iter().flat_map(of).fold(0.0, f64::max)
     }
 
-    /// At 95 % or not at all, and give or take the frame that each flow's first and last are
-    /// counted by.
+    /// Rate of an uplink; `None` below 95 % confidence. The interval includes one frame of each
+    /// flow, as its first and last frames bound the time.
     fn rate(&self, belief: &Belief, group: usize) -> Option<BlockEstimate> {
         let rates = belief.filled_alone(group, &self.rounds);
         let mut estimate = BlockEstimate::of(&rates, CONFIDENCE)

@@ -1,6 +1,7 @@
-//! Whether a device is non-blocking, and which ports share an uplink, in a sentence each.
+//! Answers on whether a device is non-blocking, and which ports share an uplink, in a sentence
+//! each.
 //!
-//! Never says yes of more than was tried, and never tells a group without its confidence.
+//! Never says yes beyond what was tested, and never states a group without its confidence.
 
 use page::{Answer, Headline, Reply, words};
 
@@ -8,7 +9,7 @@ use super::super::finding::{FabricFinding, Nonblocking, PortGroups, SceneFinding
 use super::super::infer::{Finding, Group, Inferred, SURELY, Uplink};
 use crate::study::view::stated;
 
-/// One for each device.
+/// Answers, one for each device.
 pub(super) fn nonblocking(found: &FabricFinding) -> Vec<Answer> {
     let answer = |scene: &SceneFinding| {
         let found = scene.nonblocking.as_ref()?;
@@ -20,8 +21,8 @@ pub(super) fn nonblocking(found: &FabricFinding) -> Vec<Answer> {
     found.scenes.iter().filter_map(answer).collect()
 }
 
-/// The groups that share an uplink, what that costs a job, and how sure that is; or that none was
-/// found, and what would have been.
+/// Groups that share an uplink, their effect on a job, and the confidence; or that none was found,
+/// with the detectable oversubscription.
 pub(super) fn groups(found: &FabricFinding) -> Vec<Answer> {
     let answer = |scene: &SceneFinding| {
         let groups = scene.groups.as_ref()?;
@@ -86,7 +87,7 @@ fn range(ShareRange { low, value, high, .. }: ShareRange) -> Headline {
     Headline { interval, ..Headline::written(value) }
 }
 
-/// The rates of the uplinks, or that none was found; and how sure that is.
+/// Rates of the uplinks, or that none was found; and the confidence.
 fn structure(groups: &PortGroups) -> (String, String) {
     let Inferred { trials, finding, .. } = &groups.found;
     let (headline, text) = match finding {

@@ -1,7 +1,7 @@
 //! Pictures of a fabric: its ports in the groups that share an uplink, and each pair of ports by
-//! what it got.
+//! its goodput.
 //!
-//! Never shows a group that was not told, nor a pair that was not measured.
+//! Never shows a group that was not found, nor a pair that was not measured.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +12,10 @@ use super::super::finding::{FabricFinding, PairCase, PortGroups, SceneFinding};
 use super::super::infer::{Finding, Group, Uplink};
 use super::MEGABYTES;
 
-/// More ports than these would be a blur.
+/// Maximum number of ports in a picture.
 const MOST_PORTS: usize = 128;
 
-/// One for each device whose groups were told.
+/// Pictures of the devices with groups.
 pub(super) fn groups(found: &FabricFinding) -> Vec<Picture> {
     found.scenes.iter().filter_map(ports_in_groups).collect()
 }
@@ -63,12 +63,12 @@ fn legend(number: u32, group: &Group, uplink: &Figure) -> String {
     format!("group {number}, {} ports: {carries}", group.ports.len())
 }
 
-/// One for each device whose pairs are told singly.
+/// Pictures of the devices with single pairs.
 pub(super) fn pairs(found: &FabricFinding) -> Vec<Picture> {
     found.devices().into_iter().filter_map(shares).collect()
 }
 
-/// A pair and the arrangement in which it talked.
+/// Pair, with the arrangement in which it talked.
 struct Told<'a> {
     pair: &'a PairCase,
     arrangement: Arrangement,
@@ -107,7 +107,7 @@ fn shares(scene: &SceneFinding) -> Option<Picture> {
     Some(Picture { image, caption })
 }
 
-/// Fields of the square: where arrangements share a pair, the one in which it got less.
+/// Fields of the square: if arrangements share a pair, the one with the lower goodput.
 fn worst_of_each<'a>(told: &'a [Told<'a>]) -> BTreeMap<[usize; 2], &'a Told<'a>> {
     let rate = |told: &Told<'_>| told.bits().unwrap_or(-1.0);
     let mut worst: BTreeMap<[usize; 2], &Told<'_>> = BTreeMap::new();

@@ -1,8 +1,8 @@
-//! Flow by flow, in the first valid trial of each deed: how many were down over time, and which
+//! Flows one by one, in the first valid trial of each deed: how many were down over time, and which
 //! ones together.
 //!
-//! Owns when a flow counts as down on the page: a single lost frame is no interruption. Never says
-//! for how long flows usually are: the figures do.
+//! Owns the page's criterion for a flow that is down: a single lost frame is no interruption. Never
+//! states usual durations: the figures do.
 
 use measure::sequence::Conversation;
 use page::{Axis, Block, Cell, Image, Picture, Plot, Point, Scale, Series, Table, words};
@@ -12,19 +12,18 @@ use trial::{Datagrams, Deed, Flow, FlowKind, Schedule, Spread, Trial, TrialRecor
 use crate::study::failover::FailoverSpec;
 use crate::study::view::Who;
 
-/// No more runs of ports than these in one cell.
+/// Maximum number of port ranges in one cell.
 const MOST_RUNS: usize = 24;
-/// A flow that loses less of its frames though nothing is done may do so by chance.
+/// Loss without a deed below which a flow's loss may be chance.
 const LOSING: f64 = 0.01;
 
-/// Numbers of flows that were down, from one moment to the next.
+/// Numbers of flows that were down, over time.
 pub(super) fn over_time(trials: &[(Trial, TrialRecord)]) -> Option<Block> {
     let shown = trials.iter().filter(|(trial, _)| !trial.events.is_empty());
     Block::pictures(shown.map(|(trial, record)| picture(trial, record)))
 }
 
-/// Loads of all directions: what was asked for, what came of it, and the time between two frames
-/// in seconds.
+/// Loads of all directions: request, record, and the time between two frames in seconds.
 fn loads<'a>(
     trial: &'a Trial,
     record: &'a TrialRecord,
@@ -81,7 +80,7 @@ fn interruptions(seen: &DatagramsRecord, place: u32) -> impl Iterator<Item = (u6
     gaps.map(move |gap| (gap.first, gap.first + gap.frames * u64::from(count)))
 }
 
-/// The number of flows of which frames were missing, as steps.
+/// Number of flows with missing frames, as steps.
 fn down(seen: &DatagramsRecord, spacing: f64) -> Vec<(f64, f64)> {
     let at = |number: u64| number as f64 * spacing;
     let mut changes: Vec<(f64, f64)> = Vec::new();
@@ -103,8 +102,8 @@ fn down(seen: &DatagramsRecord, spacing: f64) -> Vec<(f64, f64)> {
     line
 }
 
-/// Flows that each deed interrupted together: those on the path that it took away. Where frames
-/// are lost though nothing is done, flows that lose them.
+/// Flows that each deed interrupted together, which share the affected path. If frames are lost
+/// without a deed, the flows that lose them.
 pub(super) fn together(trials: &[(Trial, TrialRecord)]) -> Option<Table> {
     let head = ["what was done", "device", "way", "flows", "those that lose frames together"];
     let note = "Flows of one path: the one that was taken away; where nothing was done and frames \
@@ -119,7 +118,7 @@ pub(super) fn together(trials: &[(Trial, TrialRecord)]) -> Option<Table> {
         .unless_empty()
 }
 
-/// A row for each direction of which some flows lost frames by the deed and some did not.
+/// Row for each direction in which the deed interrupted some flows and not others.
 fn shared<'a>(trial: &'a Trial, record: &'a TrialRecord) -> impl Iterator<Item = Vec<Cell>> + 'a {
     let moment = |at: usize| {
         let done = record.device.deeds.get(at);

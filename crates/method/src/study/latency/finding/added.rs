@@ -1,8 +1,8 @@
-//! Round-trip time that a device adds to the direct cable's, block by block or, where the cable was
-//! measured at another time, round by round.
+//! Latency that a device adds to the direct cable's RTT, block by block, or round by round if the
+//! cable was measured at another time.
 //!
-//! Owns the turn from blocks to rounds, whose arithmetic is `measure::apart`'s, and when a
-//! difference is not resolved. Pure.
+//! Owns the step from blocks to rounds, with the arithmetic of `measure::apart`, and the criterion
+//! for a resolved difference. Pure.
 
 use measure::apart::{Apart, Drift};
 use measure::blocks::{BlockEstimate, paired_shift};
@@ -18,7 +18,7 @@ use crate::verdict::{Delays, Evidence};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 
 impl Measured<'_> {
-    /// Time added at the median and at the 99th percentile; none without a direct cable.
+    /// Added latency at the median and at the 99th percentile; `None` without a direct cable.
     pub(super) fn added(&self, row: &Row, seed: u64) -> Option<Added> {
         let (way, cable) = (self.ways.bypass_of(self.way)?, self.cable?);
         let place = self.ways.all().iter().position(|other| *other == way)?;
@@ -28,7 +28,7 @@ impl Measured<'_> {
 
     fn added_point(&self, cable: &CellData, mut row: Row, at: usize, seed: u64) -> AddedPoint {
         let (_, q) = POINTS[at];
-        // How long a frame takes on the wire tells one convention of latency from the other.
+        // The transmission time of a frame converts between conventions of latency.
         if let Some(line) = self.ways.line_of(self.way) {
             row.set(Key::LineRate, line.line_rate(self.cell.size).0);
         }
@@ -50,7 +50,7 @@ impl Measured<'_> {
         point
     }
 
-    /// From blocks with the device and the cable side by side.
+    /// Compares blocks with device and cable side by side.
     fn compare_blocks(&self, row: Row, at: usize, floor: f64, seed: u64) -> Figure {
         let pairs = self.pairs(|sample| sample.points[at]);
         let (device, cable): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
@@ -62,7 +62,7 @@ impl Measured<'_> {
         self.difference(row, BlockEstimate { interval, ..shift }, delays)
     }
 
-    /// From rounds of the device and rounds of the cable.
+    /// Compares rounds of the device and rounds of the cable.
     fn compare_rounds(
         &self,
         rounds: &InRounds<'_>,
@@ -91,7 +91,7 @@ impl Measured<'_> {
         AddedPoint { value, drift }
     }
 
-    /// A difference from the direct cable; not resolved where it is not shown to be the device's.
+    /// Difference from the direct cable; not resolved if it is not shown to be the device's.
     fn difference(&self, mut row: Row, found: BlockEstimate, delays: Delays<'_>) -> Figure {
         row.verdict = self.ways.judge(self.way, &Evidence::Delay(delays));
         if row.verdict != Verdict::DeviceLimited {
@@ -101,7 +101,8 @@ impl Measured<'_> {
     }
 }
 
-/// Wider by a bucket on either side: each value is the highest of its bucket.
+/// Widens an interval by a histogram bucket on either side, as each value is the highest of its
+/// bucket.
 fn widened(interval: Interval, device: &[f64], cable: &[f64]) -> Interval {
     let bucket =
         |values: &[f64]| values.iter().copied().fold(0.0, f64::max) * Histogram::RESOLUTION;

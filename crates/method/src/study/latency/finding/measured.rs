@@ -1,6 +1,6 @@
-//! From one path's blocks to its values: quantiles, and what a TCP load got.
+//! Values of one path from its blocks: quantiles, and the payload of a TCP load.
 //!
-//! Owns their conditions and doubts, and when there are too few samples for a quantile. Pure.
+//! Owns their conditions and caveats, and the criterion for too few samples. Pure.
 
 use measure::blocks::BlockEstimate;
 use measure::quantile::median;
@@ -18,10 +18,10 @@ use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::{Headers, Schedule};
 
-/// Round trips that grow by more than this share are those of a queue that fills.
+/// Growth of RTTs above which they show a filling queue.
 const GREW: f64 = 0.005;
 
-/// A cell's blocks on one path, and beside them those over the direct cable.
+/// Blocks of a cell on one path, and those over the direct cable.
 #[derive(Clone, Copy)]
 pub(super) struct Measured<'a> {
     spec: &'a LatencySpec,
@@ -38,7 +38,7 @@ impl<'a> Measured<'a> {
         Self { spec, ways, cell, way, own: &cell.data[&way], cable }
     }
 
-    /// All values of the path.
+    /// Computes all values of the path.
     pub(super) fn trips(&self, seed: u64) -> PathTrips {
         let row = self.row();
         let quantiles = |metric| {
@@ -64,8 +64,8 @@ impl<'a> Measured<'a> {
         trips
     }
 
-    /// True if requests at a rate of their own made the path busy that nothing else loads: they
-    /// waited behind each other, or each one longer than the one before it.
+    /// True if paced requests alone filled the path: they waited behind each other, or each RTT
+    /// exceeded the previous one.
     fn fills_a_queue(&self) -> bool {
         let Schedule::Paced(rate) = self.spec.schedule else { return false };
         if !self.cell.load.is_idle() {
@@ -83,7 +83,8 @@ impl<'a> Measured<'a> {
         surely(&waited, 1e9 / rate.0) || surely(&grew, GREW)
     }
 
-    /// The size of the frames sent, where the one asked for is too small for the headers.
+    /// Size of the frames sent, if the requested one is too small for the headers; otherwise
+    /// `None`.
     fn raised_size(&self) -> Option<FrameSize> {
         self.own.frame_size.filter(|sent| *sent > self.cell.size)
     }
@@ -129,7 +130,7 @@ impl<'a> Measured<'a> {
         Figure { quantile: Some(q), ..figure }
     }
 
-    /// TCP as a load: payload a second, and segments sent again.
+    /// Values of TCP as a load: payload a second, and retransmitted segments.
     fn load_values(&self, mut row: Row) -> LoadValues {
         let goodput = |sample: &Sample| Some(sample.bulk?.goodput);
         let both = |own: &Sample| Some((goodput(own)?, self.in_same_block(own).and_then(goodput)));
@@ -146,13 +147,14 @@ impl<'a> Measured<'a> {
         LoadValues { goodput, retransmits }
     }
 
-    /// Blocks of both sides in their rounds, where the direct cable was measured at another time.
+    /// Blocks of both sides in their rounds; `None` unless the direct cable was measured at another
+    /// time.
     pub(super) fn in_rounds(&self) -> Option<InRounds<'a>> {
         let times = self.ways.another_time().filter(|_| !self.over_cable().is_empty())?;
         Some(InRounds { device: &self.own.samples, cable: self.over_cable(), times })
     }
 
-    /// (device, cable) of each block that has both.
+    /// Pairs of device and cable, for blocks that have both.
     pub(super) fn pairs(&self, value: impl Fn(&Sample) -> f64) -> Vec<(f64, f64)> {
         let both = |own: &Sample| Some((value(own), value(self.in_same_block(own)?)));
         self.own.samples.iter().filter_map(both).collect()
@@ -169,14 +171,14 @@ impl<'a> Measured<'a> {
 }
 
 impl CellData {
-    /// A point's value in each block.
+    /// Values of a point, one per block.
     pub(super) fn values(&self, at: usize) -> Vec<f64> {
         self.samples.iter().map(|sample| sample.points[at]).collect()
     }
 
-    /// True if a point's blocks have too few samples. A quantile far out is too near the middle in
-    /// each block with few, and repetitions do not mend it. A median of few is as often too high as
-    /// too low, and the interval over the blocks spans that: all together have to be enough.
+    /// True if a point has too few samples. With few samples per block, an extreme quantile is
+    /// biased towards the middle, and repetitions do not help. A median of few samples is unbiased,
+    /// and the interval over blocks covers its variation: the total number must suffice.
     pub(super) fn has_few(&self, q: f64) -> bool {
         let samples = &self.samples;
         if (q - 0.5).abs() < 1e-9 {
@@ -191,13 +193,14 @@ impl CellData {
     }
 }
 
-/// Round trips on a path that the requests fill themselves are not those of the path at rest.
+/// Leaves a value undetermined: RTTs on a path filled by the requests themselves are not its idle
+/// RTTs.
 fn leave_open(value: &mut Figure) {
     value.verdict = Verdict::Undetermined;
     value.doubt(Caveat::OwnLoad);
 }
 
-/// The place of a stamp, as rows have it.
+/// Place of a stamp, as named in rows.
 const fn place(stamp: Stamp) -> &'static str {
     match stamp {
         Stamp::User => "user",
@@ -207,15 +210,14 @@ const fn place(stamp: Stamp) -> &'static str {
     }
 }
 
-/// A point that is worse where it is larger: of a signed variation the lower tail is worse when
-/// lower.
+/// Value of a point with the larger as the worse: in the lower tail of a signed variation, lower is
+/// worse.
 fn signed(sample: &Sample, at: usize) -> f64 {
     let sign = if matches!(POINTS[at], (Metric::Ipdv, q) if q < 0.5) { -1.0 } else { 1.0 };
     sign * sample.points[at]
 }
 
-/// TCP drives a path by itself: it sends more until something gives, and segments sent again were
-/// lost.
+/// TCP drives a path by itself: it sends faster until frames are lost, which shows as retransmits.
 fn driven(retransmits: &[f64]) -> Driven {
     match BlockEstimate::of(retransmits, CONFIDENCE) {
         Some(estimate) if estimate.value > 0.0 => Driven::Lost,

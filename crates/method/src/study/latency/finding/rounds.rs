@@ -1,6 +1,7 @@
-//! Blocks of the device, and of a direct cable that was measured at another time, in its rounds.
+//! Blocks of the device, and of a direct cable that was measured at another time, grouped in
+//! rounds.
 //!
-//! Owns the turn from blocks to rounds. Never decides what a difference means. Pure.
+//! Owns the step from blocks to rounds. Never interprets a difference. Pure.
 
 use measure::apart::Apart;
 use measure::quantile::median;
@@ -17,7 +18,7 @@ pub(super) struct InRounds<'a> {
 }
 
 impl InRounds<'_> {
-    /// Difference between the device's values and the cable's; none where a side has none.
+    /// Difference between the device's values and the cable's; `None` if a side has none.
     pub(super) fn added(&self, value: impl Fn(&Sample) -> f64) -> Option<Apart> {
         let of_round = |round| -> Vec<f64> {
             let own = |sample: &&Sample| self.times.round(sample.block) == round;

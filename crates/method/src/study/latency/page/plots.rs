@@ -1,7 +1,7 @@
-//! Plots of round trips: by percentile and as a cumulative distribution, for each protocol and
-//! load.
+//! Plots of RTTs: by percentile and as a cumulative distribution, for each protocol and load.
 //!
-//! Distributions are of all valid trials together; intervals come from the values, never from here.
+//! Distributions are over all valid trials together; intervals come from the values, never from
+//! here.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use super::Trips;
 use crate::study::latency::finding::{LatencyCase, LatencyFinding, PathTrips};
 use crate::study::view::{Place, Who};
 
-/// The points of a percentile plot that a pointer can find.
+/// Points of a percentile plot that can be hovered over.
 const MARKED: [f64; 9] = [0.0, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999];
 
-/// Shares of a cumulative distribution that a pointer can find.
+/// Shares of a cumulative distribution that can be hovered over.
 const SHARES: [f64; 6] = [0.1, 0.25, 0.5, 0.75, 0.9, 0.99];
 
 /// Distributions over the same axes.
@@ -24,12 +24,12 @@ struct Drawing<'a> {
     name: String,
     /// `under load of 2 streams (cubic)`
     load: String,
-    /// One colour for each device, else for each size.
+    /// True for one colour per device; otherwise one per size.
     by_device: bool,
     curves: Vec<Curve<'a>>,
 }
 
-/// One path's round trips of one size.
+/// RTTs of one size on one path.
 struct Curve<'a> {
     name: String,
     colour: usize,
@@ -37,14 +37,14 @@ struct Curve<'a> {
     round_trips: &'a Histogram,
 }
 
-/// Two plots of each protocol and load, under a heading.
+/// Two plots for each protocol and load, under a heading.
 pub(super) fn blocks(found: &LatencyFinding) -> Vec<Block> {
     let mut cases: Vec<&LatencyCase> = found.cases.iter().collect();
     cases.sort_by_key(|case| (case.protocol, case.load.caption()));
     cases.into_iter().flat_map(of_case).collect()
 }
 
-/// One drawing of all sizes; where there are several devices, one for each size.
+/// One drawing of all sizes; with several devices, one for each size.
 fn of_case(case: &LatencyCase) -> Vec<Block> {
     let mut trips: Vec<Trips<'_>> =
         Trips::of_case(case).filter(|trips| trips.path.round_trips.is_some()).collect();
@@ -101,13 +101,13 @@ impl Drawing<'_> {
         [self.percentiles(), self.cumulative()]
     }
 
-    /// Round-trip time by percentile, an axis on which each further nine is as wide as the last.
+    /// RTT by percentile; on the axis, each further nine has the same width.
     fn percentiles(&self) -> Picture {
         let last = |h: &Histogram| (1.0 - 1.0 / h.count().max(1) as f64).clamp(0.0, 0.999_999);
         let highest = self.curves.iter().map(|curve| last(curve.round_trips)).fold(0.9, f64::max);
         let series = self.series(|h| {
             let at = |q: f64| (q, h.quantile(q).0 as f64);
-            // Evenly along the axis, which is logarithmic in 1 - q.
+            // Points are evenly spaced on the axis, which is logarithmic in 1 - q.
             let end = -(1.0 - last(h)).log10();
             let line = (0..=120).map(|i| at(1.0 - 10f64.powf(-end * f64::from(i) / 120.0)));
             let points = MARKED.into_iter().filter(|q| *q <= last(h)).map(|q| {
@@ -134,7 +134,7 @@ impl Drawing<'_> {
         Picture { image: Image::Plot(Plot { title, x, y, series }), caption }
     }
 
-    /// Share of round trips that took at most so long.
+    /// Share of round trips up to a given RTT.
     fn cumulative(&self) -> Picture {
         let series = self.series(|h| {
             let at = |q: f64| (h.quantile(q).0 as f64, q);

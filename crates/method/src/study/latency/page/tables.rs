@@ -1,13 +1,13 @@
-//! Tables of round trips, delay variation, and the TCP load beside them.
+//! Tables of RTTs, delay variation, and the TCP background load.
 //!
-//! Owns their columns and order. Never works out a value.
+//! Owns their columns and order. Never computes a value.
 
 use page::{Cell, Column, Figure, Listing, Room, Table, words};
 
 use super::Trips;
 use crate::study::latency::finding::{Added, LatencyFinding};
 
-/// Time added, the cable's drift, round trips and delay variation, as far as there are any.
+/// Added latency, the cable's drift, RTTs and delay variation, as far as available.
 pub(super) fn delays(found: &LatencyFinding) -> Vec<Table> {
     let mut trips: Vec<Trips<'_>> = found.cases.iter().flat_map(Trips::of_case).collect();
     trips.sort_by_key(|Trips { case, path, .. }| {
@@ -51,7 +51,8 @@ pub(super) fn delays(found: &LatencyFinding) -> Vec<Table> {
     tables.into_iter().flatten().collect()
 }
 
-/// One row for each path that has such values, one column for each of their quantiles.
+/// Table with one row for each path that has such values, and one column for each of their
+/// quantiles.
 fn table(
     title: &str,
     note: &str,
@@ -76,7 +77,8 @@ fn table(
     Some(table.sparing(&["n"]).with_note(note))
 }
 
-/// Medians and tails stay; extremes and what lies between go first.
+/// Priority of a quantile's column: medians and tails stay longest; extremes and values in between
+/// go first.
 fn room(quantile: f64) -> Room {
     match quantile {
         q if q <= 0.0 => Room::Spare(32),

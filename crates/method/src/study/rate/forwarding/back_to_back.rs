@@ -1,9 +1,9 @@
-//! The longest burst at minimum gap that loses nothing (RFC 2544 §26.4 as updated by RFC 9004), and
-//! the time that the buffer behind it takes to fill.
+//! Longest burst at minimum gap without loss (RFC 2544 §26.4 as updated by RFC 9004), and the time
+//! to fill the buffer behind it.
 //!
-//! Owns when the test says anything at all: only where the throughput is below what the media
-//! carries, because else no burst ever fills a buffer. Never takes what the tester dropped for the
-//! device's, nor a token bucket, at which no frame waits, for a buffer.
+//! Owns the condition for any result: the throughput must be below the medium's rate, as otherwise
+//! no burst fills a buffer. Never attributes the tester's drops to the device. Never takes a token
+//! bucket, where no frame waits, for a buffer.
 
 use measure::{FrameRate, Nanos};
 
@@ -21,19 +21,19 @@ use trial::{Result, Schedule, TestbedError};
 
 const TEST: ForwardingTest = ForwardingTest::BackToBack;
 
-/// For an estimate: trials of one search, from a burst of a second down to a small buffer's.
+/// Usual number of trials of one search, from a burst of a second down to a small buffer's.
 pub(super) const USUAL_TRIALS: u64 = 13;
 
-/// How far above the device's longest burst the direct cable is tried.
+/// Factor above the device's longest burst up to which the direct cable is tested.
 const BYPASS_HEADROOM: f64 = 2.0;
 
-/// A tester within this share of the link's rate sends at minimum gap.
+/// Share of the link's rate above which a tester counts as sending at minimum gap.
 const AT_LINK_RATE: f64 = 0.99;
 
-/// Frames of which less than this share of those waited that would in a buffer waited in none.
+/// Share of the expected queue below which no frames waited in a buffer.
 const WAITED: f64 = 0.5;
 
-/// What stands for the media's highest frame rate.
+/// Maximum frame rate of the medium.
 #[derive(Debug, Clone, Copy)]
 struct Media {
     rate: FrameRate,
@@ -41,8 +41,8 @@ struct Media {
 }
 
 impl Media {
-    /// The link's rate, where it is known and the tester reaches it; else the most that the tester
-    /// sends, which is then the rate of the burst too.
+    /// Link rate if it is known and the tester reaches it. Otherwise the tester's maximum, which is
+    /// then the rate of the burst too.
     fn of(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Option<Self>> {
         let Some(most) = rig.most(cell)? else { return Ok(None) };
         Ok(Some(match rig.line_rate(cell) {
@@ -52,26 +52,26 @@ impl Media {
         }))
     }
 
-    /// So many frames take up the longest burst of the study.
+    /// Number of frames in the longest burst of the study.
     fn most_frames(&self, longest: Nanos) -> u64 {
         ((self.rate.0 * longest.as_secs_f64()) as u64).max(1)
     }
 }
 
-/// All searches of one cell.
+/// Searches of one cell.
 #[derive(Debug, Clone, Default)]
 struct Searched {
-    /// Of each search that came to an end.
+    /// Result of each completed search.
     longest: Vec<Largest>,
-    /// The longest burst that passed, and its frames that waited, where that was stamped.
+    /// Longest burst that passed, and its queued frames if they were stamped.
     waited: Option<(u64, f64)>,
     trials: u64,
     notes: Notes,
 }
 
 impl Searched {
-    /// The shortest of the bursts found, and, where none was the tester's limit, what all failed
-    /// above.
+    /// Bracket of the bursts: the shortest found, and the length above which all failed. The latter
+    /// is `None` if the tester was the limit of any.
     fn bracket(&self, precision: f64) -> verdict::Bracket {
         let lengths = self.lengths();
         let most = lengths.iter().copied().max_by(f64::total_cmp);
@@ -82,7 +82,7 @@ impl Searched {
         }
     }
 
-    /// Takes in a burst that passed whole.
+    /// Takes in a burst without loss.
     fn passed(&mut self, frames: u64, flows: &[&DatagramsRecord]) {
         let stamped = flows.iter().all(|flow| flow.at_device.is_none());
         if stamped && self.waited.is_none_or(|(longest, _)| frames > longest) {
@@ -91,8 +91,8 @@ impl Searched {
         }
     }
 
-    /// Whether a burst passed for which a buffer would have made many frames wait, and none did: a
-    /// token bucket let it pass.
+    /// True if a burst passed without the queue that a buffer would have had: a token bucket passed
+    /// it.
     fn is_by_bucket(&self, found: Found, media: Media) -> bool {
         self.waited.is_some_and(|(frames, waited)| {
             let frames = frames as f64;
@@ -106,7 +106,7 @@ impl Searched {
     }
 }
 
-/// A subject and its frames.
+/// Runs the test for a subject and its frames.
 pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<BurstCase> {
     let Some(found) = rig.found(cell) else {
         return Ok(nothing(rig, cell, Caveat::NoThroughput));
@@ -114,7 +114,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<BurstCase> {
     let Some(media) = Media::of(rig, cell)? else {
         return Ok(nothing(rig, cell, Caveat::NoValidTrial));
     };
-    // RFC 9004 §6: only the frame sizes whose throughput is below the media's.
+    // RFC 9004 §6: only frame sizes with a throughput below the medium's rate.
     if !found.driven || found.rate >= media.rate.0 * (1.0 - rig.spec.precision.get()) {
         return Ok(nothing(rig, cell, Caveat::DeviceNotDriven));
     }
@@ -149,7 +149,7 @@ fn search(rig: &mut Rig<'_, '_>, cell: Cell, most: u64, repeats: u32) -> Result<
     for repeat in 0..repeats {
         let within = Within { width, verifications, ..Within::down_from(most) };
         let found = largest(within, |frames| {
-            // Room for a tester that sends the longest burst slower than it sent its flood.
+            // Leaves time for a tester that sends the longest burst more slowly than its flood.
             let duration = rig.spec.burst_duration * 5 / 4;
             let offer = Offer::new(TEST, cell, Schedule::Burst(frames), duration);
             let tried = rig.offer(&offer.in_block(repeat))?;
@@ -160,7 +160,7 @@ fn search(rig: &mut Rig<'_, '_>, cell: Cell, most: u64, repeats: u32) -> Result<
                     searched.passed(frames, &flows);
                     Answer::Holds
                 }
-                // Longer than anybody waits: what is still held is not lost.
+                // Frames that are still held after the wait are not lost.
                 Some(_) if tried.still_held().is_some() => Answer::BeyondTester,
                 Some(_) => Answer::Fails,
                 None if tried.beyond_tester() => Answer::BeyondTester,
@@ -191,7 +191,7 @@ fn of_searches(
     if ceiling {
         row.caveats.insert(Caveat::SearchCeiling);
     }
-    // A burst that the tester could not make or take bounds the search, and not by the device.
+    // A burst beyond the tester bounds the search, but shows no limit of the device.
     let driven = !ceiling && own.longest.iter().all(|longest| !longest.by_tester);
     let evidence = RateEvidence::of(
         Rates::Brackets {
@@ -204,7 +204,7 @@ fn of_searches(
     row.set(Key::MediaRate, media.rate.0);
     let by_bucket = cell == subject && own.is_by_bucket(found, media);
     if by_bucket {
-        // How full it is depends on what came before.
+        // The level of the bucket depends on earlier traffic.
         row.caveats.insert(Caveat::Buffered);
         row.verdict = rig.session.ways.judge(cell.way, &Evidence::Nothing);
     }
@@ -244,7 +244,7 @@ fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The sample's, with n - 1; `None` below two values.
+/// Sample standard deviation, with n - 1; `None` below two values.
 fn deviation(values: &[f64]) -> Option<f64> {
     let mean = mean(values).filter(|_| values.len() >= 2)?;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

@@ -1,6 +1,6 @@
-//! Whether a forwarding study can be carried out at all, told before anything is built or sent.
+//! Checks of a forwarding study's request, before anything is built or sent.
 //!
-//! Owns what a request may hold. Never changes one.
+//! Owns the allowed contents of a request. Never changes one.
 
 use measure::{Nanos, Rate};
 
@@ -36,8 +36,8 @@ impl ForwardingSpec {
         Ok(())
     }
 
-    /// What a device's counter can't stand for: a receiver that tells frames apart, and when each
-    /// came.
+    /// Refuses tests that a device's counter cannot do, as they need each frame's identity and
+    /// arrival time.
     fn check_receivers(&self, ways: &Ways) -> Result<(), SpecProblem> {
         use ForwardingTest::{Flood, LossCurve, Throughput};
         for way in ways.all() {
@@ -71,7 +71,7 @@ impl ForwardingSpec {
         problem::search(self.duration, self.final_duration)
     }
 
-    /// The rate of the slowest link that takes part, where it is known.
+    /// Rate of the slowest link that takes part; `None` if unknown.
     pub fn link(&self, topology: &Topology) -> Option<Rate> {
         let ways = self.ways(topology).ok()?;
         let links = ways.subjects().into_iter().map(|way| ways.link_of(way));

@@ -1,8 +1,8 @@
-//! What a forwarding study should take, in trials and in time.
+//! Expected trials and time of a forwarding study.
 //!
-//! Owns what is usual: a device that forwards a little over a third of what the tester sends, and a
-//! cable that carries all; in a lab what its ports are limited to or, without limits, a tester that
-//! falls short first. Never a limit.
+//! Owns the usual case: a device that forwards slightly over a third of the tester's rate, and a
+//! cable that carries all. In a lab, the device has the ports' limit; without limits, the tester is
+//! the limit. Never a limit itself.
 
 use measure::{FrameRate, Nanos, Rate};
 
@@ -14,34 +14,35 @@ use crate::search::{Attempt, Goal, LoadRange, Seen, Step};
 use crate::study::Estimate;
 use trial::topology::Topology;
 
-/// Of what the tester sends, the share that the usual device forwards.
+/// Share of the tester's rate that the usual device forwards.
 const FORWARDED: f64 = 0.37;
 
-/// Any tester; only the share matters. About what a lab's floods come to, frames a second.
+/// Maximum rate of the tester in frames a second, about that of a lab's floods. Only ratios to it
+/// matter.
 const MOST: f64 = 1e6;
 
-/// Of what it floods, the shares that a lab's tester can pace, from one trial to the next. It is on
-/// the processors that do the device's work, so that nothing is lost and its limit moves.
+/// Shares of its flood rate that a lab's tester can pace, from one trial to the next. The tester
+/// shares the processors with the device, so nothing is lost and its limit varies.
 const RAGGED: [f64; 7] = [0.33, 0.38, 0.31, 0.40, 0.36, 0.41, 0.34];
 
-/// A highest load of this share or more is disproved by the next trial, and is no usual one.
+/// Share above which a highest load is disproved by the next trial, and so is unusual.
 const LUCKY: f64 = 0.39;
 
-/// A limit of a lab's is a token bucket of some 7 ms: a load is that much longer, so that what the
-/// bucket gives is no share of it.
+/// Minimum duration of a load in a lab with limits. A token bucket holds some 7 ms, which is then a
+/// negligible share.
 const LONG_ENOUGH: Nanos = Nanos::from_millis(1_440);
 
-/// What a search usually meets.
+/// Usual case that a search meets.
 #[derive(Debug, Clone, Copy)]
 enum Usual {
-    /// A path that forwards so much of what the tester sends, and loses the rest.
+    /// Path that forwards this share of the tester's rate, and loses the rest.
     Forwards(f64),
-    /// A tester that can't send what the path would carry.
+    /// Tester that is slower than the path.
     Ragged,
 }
 
 impl Usual {
-    /// What comes of a search's trial, by its number.
+    /// Result of a search's trial, by its number.
     fn answer(self, attempt: Attempt, number: usize) -> Seen {
         let (offered, seconds) = (attempt.rate, attempt.duration.as_secs_f64());
         let paced = MOST * RAGGED[number % RAGGED.len()];
@@ -57,17 +58,17 @@ impl Usual {
     }
 }
 
-/// How many ways a study has.
+/// Numbers of a study's paths.
 #[derive(Debug, Clone, Copy)]
 struct Counts {
     subjects: u64,
-    /// Subjects with a direct cable beside them.
+    /// Subjects with a direct cable.
     paired: u64,
     all: u64,
     resettable: u64,
-    /// Whether hosts and devices are a lab's.
+    /// True if hosts and devices belong to a lab.
     lab: bool,
-    /// What the slowest port of a lab's devices is limited to.
+    /// Limit of the slowest port of a lab's devices; `None` without one.
     limit: Option<Rate>,
 }
 
@@ -96,7 +97,7 @@ impl ForwardingSpec {
         Frames::all(self).iter().map(|frames| self.estimate_of(frames, ways)).sum()
     }
 
-    /// Of one size.
+    /// Estimates the tests of one frame size.
     fn estimate_of(&self, frames: &Frames, ways: Counts) -> Estimate {
         let tests = [
             (ForwardingTest::Throughput, self.searches(frames, ways)),
@@ -109,12 +110,12 @@ impl ForwardingSpec {
         let wanted = tests.into_iter().filter(|(test, _)| self.wants(*test));
         let mut each = wanted.map(|(_, estimate)| estimate).sum::<Estimate>();
         let searches = self.wants(ForwardingTest::Throughput);
-        // What passes in a lab, for long too.
+        // In a lab, rates that pass are also tested for long.
         let passes = if ways.lab && ways.limit.is_none() { ways.subjects } else { 0 };
         let outlasting = self.profile.trial(lasting(self.duration)) * passes;
         if self.wants(ForwardingTest::Flood) {
             each += self.profile.trial(self.duration) * (u64::from(self.blocks.get()) * ways.all);
-            // Looking for a bucket.
+            // Trial that looks for a token bucket.
             each += self.profile.trial(longer(self.duration)) * ways.subjects;
             if longer(self.duration) < lasting(self.duration) {
                 each += outlasting;
@@ -144,9 +145,9 @@ impl ForwardingSpec {
             + of(Usual::Forwards(1.0)) * cables
     }
 
-    /// The search itself, repeats of trials not counted. What the path can't carry by far the flood
-    /// has told; else a paced trial tells the highest load, and of a ragged tester a luckier or a
-    /// lesser one.
+    /// Estimates the search itself, without repeats of trials. The flood rules out loads far above
+    /// the path's capacity. Otherwise a paced trial finds the highest load, which varies with a
+    /// ragged tester.
     fn search(&self, goals: &[Goal], usual: Usual) -> Estimate {
         match usual {
             Usual::Forwards(share) if share < 1.0 => self.search_up_to(MOST, goals, usual),

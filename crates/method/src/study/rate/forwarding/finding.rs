@@ -1,7 +1,7 @@
-//! The study's result, test by test: each case with its frames, its place and its values, and what
-//! else is known of it that is no value.
+//! Findings of the study by test: each case with its frames, its place and its values, and further
+//! facts that are no values.
 //!
-//! Owns the order of the rows. Never makes a value: the tests do, with their conditions.
+//! Owns the order of the rows. Never computes a value: the tests do, with their conditions.
 
 mod curves;
 mod loads;
@@ -19,10 +19,10 @@ use page::{Figure, Key, phrase};
 pub(super) use curves::{Curve, Curves, Offered};
 pub(super) use loads::{Loads, LosslessLoad, Made};
 
-/// Results of the tests that were made.
+/// Results of the tests that ran.
 #[derive(Debug, Default)]
 pub struct ForwardingFinding {
-    /// The rate of the slowest link of a measured device, where it is known.
+    /// Rate of the slowest link of a measured device; `None` if unknown.
     pub(super) link: Option<Rate>,
     pub(super) floods: Vec<FloodCase>,
     pub(super) throughput: Vec<ThroughputCase>,
@@ -33,11 +33,11 @@ pub struct ForwardingFinding {
     pub(super) resets: Vec<ResetCase>,
     /// Frames lost by load, over all trials.
     pub(super) curves: Curves,
-    /// Makers of the loads, and their gaps.
+    /// Senders and receivers of the loads, and their gaps.
     pub(super) loads: Loads,
 }
 
-/// Results by direction: one without a name, or each way and both together.
+/// Results by direction: one without a name, or both directions and their total.
 pub(super) type EachWay<T> = BTreeMap<Option<Direction>, T>;
 
 /// Frames of one kind between two ports.
@@ -45,15 +45,15 @@ pub(super) type EachWay<T> = BTreeMap<Option<Direction>, T>;
 pub(super) struct Traffic {
     pub(super) frames: Frames,
     pub(super) place: Place,
-    /// Frames a second that the link carries each way, where its rate is known.
+    /// Line rate in frames a second per direction; `None` if the link's rate is unknown.
     pub(super) line: Option<FrameRate>,
-    /// Octets, where all have one size.
+    /// Lengths in octets; `None` if sizes differ.
     pub(super) lengths: Option<Lengths>,
     /// True if a device is between the ports.
     pub(super) has_device: bool,
 }
 
-/// A result of traffic one way, or of both ways together.
+/// Result of traffic in one direction, or of both directions together.
 #[derive(Debug)]
 pub(super) struct OneWay<'a, T> {
     pub(super) traffic: &'a Traffic,
@@ -61,7 +61,7 @@ pub(super) struct OneWay<'a, T> {
     pub(super) found: &'a T,
 }
 
-/// Octets of a frame, and of what is in it.
+/// Octets of a frame, and of its parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lengths {
     pub(super) frame: u32,
@@ -69,7 +69,7 @@ pub(super) struct Lengths {
     pub(super) payload: u32,
 }
 
-/// A rate in frames a second, and in bits by every convention.
+/// Rate in frames a second, and in bits a second in every convention.
 #[derive(Debug)]
 pub(super) struct RateValue {
     pub(super) frames: Figure,
@@ -80,64 +80,64 @@ pub(super) struct RateValue {
 #[derive(Debug)]
 pub(super) struct FloodCase {
     pub(super) traffic: Traffic,
-    /// The direct cable beside it, by its place among the cases.
+    /// Direct cable that belongs to it, by its index among the cases.
     pub(super) cable: Option<usize>,
     pub(super) counts: EachWay<FloodCounts>,
 }
 
-/// Every frame of a flood.
+/// Counts of a flood's frames.
 #[derive(Debug)]
 pub(super) struct FloodCounts {
     pub(super) offered: Figure,
     pub(super) sent: Figure,
     pub(super) received: RateValue,
     pub(super) lost: Figure,
-    /// Duplicated and reordered; none where nobody told frames apart.
+    /// Duplicated and reordered frames; `None` if frames were not identified.
     pub(super) told_apart: Option<[Figure; 2]>,
     pub(super) loss_ratio: Figure,
-    /// True where what is received may have left a queue after the load.
+    /// True if received frames may have left a queue after the load.
     pub(super) is_at_most: bool,
 }
 
-/// The searches of one cell.
+/// Searches of one cell.
 #[derive(Debug)]
 pub(super) struct ThroughputCase {
     pub(super) traffic: Traffic,
-    /// The direct cable beside it, by its place among the cases.
+    /// Direct cable that belongs to it, by its index among the cases.
     pub(super) cable: Option<usize>,
-    /// In an order that all cases share.
+    /// Goals, in an order that all cases share.
     pub(super) goals: Vec<GoalCase>,
-    /// Gaps of the load at which the throughput was found, one way.
+    /// Pacing of the load at the throughput, in one direction.
     pub(super) pacing: EachWay<PacingValues>,
 }
 
-/// A search for one goal.
+/// Search for one goal.
 #[derive(Debug)]
 pub(super) struct GoalCase {
     pub(super) goal: GoalName,
     /// `mlr` or `binary`
     pub(super) search: &'static str,
     pub(super) final_duration: Nanos,
-    /// Load time of all its trials.
+    /// Total load time of its trials.
     pub(super) traffic_time: Option<Nanos>,
-    /// Rate forwarded, where the goal allows loss.
+    /// Conditional throughput; `None` unless the goal allows loss.
     pub(super) conditional: Option<Conditional>,
     pub(super) rates: EachWay<RateValue>,
-    /// Share lost, where no rate is the limit.
+    /// Loss ratio, if no rate is the limit; otherwise `None`.
     pub(super) loss: Option<LossAt>,
 }
 
-/// Forwarded at the load that passed (RFC 9971's conditional throughput).
+/// Rate forwarded at the load that passed (RFC 9971's conditional throughput).
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Conditional {
     pub(super) rate: FrameRate,
     pub(super) loss_ratio: f64,
 }
 
-/// The share lost at one load.
+/// Loss ratio at one load.
 #[derive(Debug)]
 pub(super) struct LossAt {
-    /// The load as it really was.
+    /// Actual load; `None` if unknown.
     pub(super) offered: Option<FrameRate>,
     pub(super) ratio: Figure,
 }
@@ -145,47 +145,47 @@ pub(super) struct LossAt {
 /// Delays at one share of a device's throughput.
 #[derive(Debug)]
 pub(super) struct LatencyCase {
-    /// A share of the throughput, where one was found.
+    /// Load as a share of the throughput; `None` if none was found.
     pub(super) load: Option<DelayLoad>,
     pub(super) device: DelaySide,
-    /// Under the same load.
+    /// Delays of the direct cable under the same load.
     pub(super) cable: Option<DelaySide>,
 }
 
-/// A share of the throughput found.
+/// Load as a share of the throughput.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DelayLoad {
     pub(super) percent: u32,
     pub(super) rate: FrameRate,
 }
 
-/// Delays on one way.
+/// Delays on one path.
 #[derive(Debug)]
 pub(super) struct DelaySide {
     pub(super) traffic: Traffic,
     pub(super) delays: EachWay<Delays>,
 }
 
-/// RFC 8219's statistics of a delay; where there is none of them, why.
+/// Statistics of a delay by RFC 8219; without any, a row with the reason.
 #[derive(Debug, Default)]
 pub(super) struct Delays {
     pub(super) typical: Option<Figure>,
     pub(super) worst: Option<Figure>,
     pub(super) variation: Option<Figure>,
-    /// A value's row without a value.
+    /// Row without a value, with the reason.
     pub(super) missing: Option<Figure>,
 }
 
-/// A point of a loss curve.
+/// Point of a loss curve.
 #[derive(Debug)]
 pub(super) struct LossPoint {
     pub(super) traffic: Traffic,
-    /// A share of the highest rate, where one is known.
+    /// Load as a share of the highest rate; `None` if that is unknown.
     pub(super) load: Option<LossLoad>,
     pub(super) ratios: EachWay<LossAt>,
 }
 
-/// A share of the highest rate.
+/// Load as a share of the highest rate.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LossLoad {
     pub(super) percent: u32,
@@ -200,21 +200,21 @@ impl LossLoad {
     }
 }
 
-/// The longest bursts without loss.
+/// Longest bursts without loss.
 #[derive(Debug)]
 pub(super) struct BurstCase {
     pub(super) device: BurstSide,
     pub(super) cable: Option<BurstSide>,
 }
 
-/// Bursts on one way.
+/// Bursts on one path.
 #[derive(Debug)]
 pub(super) struct BurstSide {
     pub(super) traffic: Traffic,
     pub(super) burst: Spread,
-    /// The rate within a burst.
+    /// Rate within a burst.
     pub(super) media: Option<FrameRate>,
-    /// Times that the buffer takes to fill, where one let the burst pass.
+    /// Times to fill the buffer; `None` unless a buffer passed the burst.
     pub(super) times: Option<BufferTimes>,
 }
 
@@ -222,29 +222,29 @@ pub(super) struct BurstSide {
 #[derive(Debug)]
 pub(super) struct BufferTimes {
     pub(super) implied: Spread,
-    /// Without the frames that left meanwhile.
+    /// Time corrected for the frames that left meanwhile.
     pub(super) corrected: Spread,
-    /// The rate at which those leave: the throughput.
+    /// Rate at which those leave: the throughput.
     pub(super) drain: FrameRate,
 }
 
-/// A mean over searches, its interval their least and most.
+/// Mean over searches, with their minimum and maximum as the interval.
 #[derive(Debug)]
 pub(super) struct Spread {
     pub(super) value: Figure,
     pub(super) deviation: Option<f64>,
 }
 
-/// A device's recovery from an overload.
+/// Recovery of a device from an overload.
 #[derive(Debug)]
 pub(super) struct RecoveryCase {
     pub(super) traffic: Traffic,
-    /// The load, where it overloads the device.
+    /// Load that overloads the device; `None` without one.
     pub(super) overload: Option<Overload>,
     pub(super) times: EachWay<Figure>,
 }
 
-/// A load that falls once.
+/// Load that falls once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Overload {
     pub(super) from: FrameRate,
@@ -254,7 +254,7 @@ pub(super) struct Overload {
     pub(super) percent: f64,
 }
 
-/// A constant load through resets.
+/// Constant load during resets.
 #[derive(Debug)]
 pub(super) struct ResetCase {
     pub(super) traffic: Traffic,
@@ -262,14 +262,14 @@ pub(super) struct ResetCase {
     pub(super) outages: EachWay<Outages>,
 }
 
-/// An outage by both estimates; where there is none of them, why.
+/// Outage by both estimates; without any, a row with the reason.
 #[derive(Debug, Default)]
 pub(super) struct Outages {
-    /// Frames lost over the rate.
+    /// Lost frames divided by the rate.
     pub(super) by_loss: Option<Figure>,
-    /// The longest gap between arrivals.
+    /// Longest gap between arrivals.
     pub(super) by_gap: Option<Figure>,
-    /// A value's row without a value.
+    /// Row without a value, with the reason.
     pub(super) missing: Option<Figure>,
 }
 
@@ -282,7 +282,7 @@ impl Traffic {
         ways.iter().map(|(direction, found)| OneWay { direction: *direction, ..self.with(found) })
     }
 
-    /// A result of the only direction.
+    /// Creates a result of the only direction.
     pub(super) const fn with<'a, T>(&'a self, found: &'a T) -> OneWay<'a, T> {
         OneWay { traffic: self, direction: None, found }
     }
@@ -297,7 +297,7 @@ impl<T> Clone for OneWay<'_, T> {
 }
 
 impl<'a, T> OneWay<'a, T> {
-    /// Another result of that way.
+    /// Replaces the result, keeping traffic and direction.
     pub(super) fn with<U>(&self, found: &'a U) -> OneWay<'a, U> {
         OneWay { direction: self.direction, ..self.traffic.with(found) }
     }
@@ -306,7 +306,7 @@ impl<'a, T> OneWay<'a, T> {
         self.traffic.place.with_direction(self.direction)
     }
 
-    /// Place in a table: smaller frames first.
+    /// Order in a table: smaller frames first.
     pub(super) fn order(&self) -> (Frames, Place) {
         (self.traffic.frames.clone(), self.place())
     }
@@ -321,12 +321,12 @@ impl Delays {
 }
 
 impl BurstSide {
-    /// The burst, and where.
+    /// Length of the burst, with its traffic.
     pub(super) const fn way(&self) -> OneWay<'_, Figure> {
         self.traffic.with(&self.burst.value)
     }
 
-    /// The burst, and the times that follow from it.
+    /// Length of the burst, and the times that follow from it.
     pub(super) fn all(&self) -> Vec<&Figure> {
         let times = self.times.iter().flat_map(|times| [&times.implied, &times.corrected]);
         std::iter::once(&self.burst).chain(times).map(|spread| &spread.value).collect()

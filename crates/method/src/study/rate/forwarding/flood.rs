@@ -1,9 +1,9 @@
-//! As fast as the tester can: the forwarding rate at maximum offered load (RFC 2285 §3.6.2, FRMOL),
-//! over blocks with all subjects and direct cables in random order.
+//! Flood at the tester's maximum rate: the forwarding rate at maximum offered load (RFC 2285
+//! §3.6.2, FRMOL), over blocks with all subjects and direct cables in random order.
 //!
-//! Owns the length of a flood: a second, longer one tells a rate from what a token bucket gives at
-//! first, and where that is notable every block has both. Never invalid for the tester's own loss,
-//! which is the point of a flood; it is a caveat.
+//! Owns the length of a flood. A second, longer one separates a rate from the first burst of a
+//! token bucket, and if that is notable, every block has both. The tester's own loss never
+//! invalidates a flood, whose purpose it is; it becomes a caveat.
 
 mod sample;
 
@@ -26,57 +26,57 @@ use trial::{Result, Schedule};
 
 const TEST: ForwardingTest = ForwardingTest::Flood;
 
-/// Fewer frames than this tell no rate: the first and the last are too much of it.
+/// Minimum number of frames for a rate: with fewer, the first and the last have too much weight.
 const FEW_FRAMES: f64 = 200.0;
 
-/// A bucket that gives a larger share of a flood's frames is told from the rate in every block; a
-/// smaller one lowers the interval's lower end.
+/// Share of a flood's frames from a token bucket above which every block separates bucket and rate.
+/// A smaller share lowers the interval's lower end.
 const NOTED_BUCKET: f64 = 0.03;
 
-/// A longer flood lasts at least so many times as long.
+/// Minimum ratio of the longer flood's length to the shorter one's.
 const LONGER: f64 = 1.5;
 
-/// The further floods that tell a bucket from a rate.
+/// Name of the further floods that separate a bucket from a rate.
 const SATURATION: &str = "saturation";
 
-/// So often a flood that a bucket let pass whole is made longer.
+/// Maximum number of extensions of a flood that a bucket passed without loss.
 const MOST_LONGER: u32 = 3;
 
-/// So often a block's flood may give cause to look for a bucket again.
+/// Maximum number of times that a block's flood may start another search for a bucket.
 const MOST_SUSPECTED: u32 = 3;
 
-/// No more of a flood's time than this counts as starved.
+/// Maximum share of a flood's time that counts as starved.
 const MOST_STARVED: f64 = 0.99;
 
-/// No flood is made longer than this for its number of frames.
+/// Maximum length of a flood that is extended for its number of frames.
 const LONGEST_FLOOD: Nanos = Nanos::from_secs(5);
 
-/// All blocks of one cell.
+/// Blocks of one cell.
 #[derive(Debug, Clone, Default)]
 struct Side {
     samples: ByDirection<Sample>,
-    /// What gave way in each block.
+    /// Component at its limit in each block.
     driven: Vec<Driven>,
-    /// The share of what was received that the tester itself dropped besides, block by block.
+    /// Tester's own drops as a share of the received frames, per block.
     own_drops: Vec<f64>,
     frames: u64,
-    /// Frames that a bucket gave at first, of each block where it is told from the rate.
+    /// Frames that a bucket passed at first, per block that separates them from the rate.
     buckets: Vec<f64>,
-    /// The longer flood that a bucket was looked for with, by direction.
+    /// Longer flood of the search for a bucket, by direction.
     longer: Vec<Sample>,
-    /// How often a block spoke for a bucket that the look before it had not found.
+    /// Number of blocks that suggested a bucket after a search had found none.
     suspected: u32,
-    /// What a bucket too small to be told from the rate may have given, as a share of it.
+    /// Share of the rate that an undetected small bucket may have added.
     unseen: f64,
-    /// Whether a device's counter stands for a receiver.
+    /// True if a device's counter replaces a receiver.
     is_counted: bool,
     notes: Notes,
 }
 
-/// One of a sample's numbers.
+/// Getter of one of a sample's numbers.
 type Value = fn(&Sample) -> f64;
 
-/// Every cell in every block, then what each came to.
+/// Measures every cell in every block, and returns each cell's results.
 pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<FloodCase>> {
     let mut sides: BTreeMap<Cell, Side> = BTreeMap::new();
     let mut lengths: BTreeMap<Cell, Length> = BTreeMap::new();
@@ -117,7 +117,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<FloodCase>> {
             }
         }
     }
-    // The blocks before a bucket was found.
+    // Repeats the blocks before a bucket was found.
     for (cell, found) in late {
         let (usual, side) = (lengths[&cell].usual, sides.entry(cell).or_default());
         for block in 0..found {
@@ -127,11 +127,11 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<FloodCase>> {
     Ok(rig.cells().into_iter().map(|cell| case(rig, cell, &sides)).collect())
 }
 
-/// How a cell is flooded.
+/// Length of a cell's floods.
 #[derive(Debug, Clone, Copy)]
 struct Length {
     usual: Nanos,
-    /// Whether a bucket gives so much that each block has a longer flood besides.
+    /// True if a bucket adds enough that each block needs a longer flood too.
     bucket: bool,
 }
 
@@ -145,10 +145,10 @@ fn flood(
     rig.offer(&Offer { test, ..offer })
 }
 
-/// Floods once more and for longer: where what came in between is less a second than what came at
-/// first, a bucket gave the difference, if it does so again. One that let the first flood pass
-/// whole may let a longer one pass too, so that the lengths grow until the second is more than it
-/// has, or has lasted.
+/// Searches for a token bucket with a longer flood. If the rate of the additional time is lower, a
+/// bucket passed the difference, and a repetition must confirm it. A bucket may pass the first
+/// floods without loss. So lengths grow until the second flood exceeds the bucket or the maximum
+/// length.
 fn look_for_bucket(
     rig: &mut Rig<'_, '_>,
     cell: Cell,
@@ -184,9 +184,9 @@ fn look_for_bucket(
     Ok(Length { usual, bucket: held_whole })
 }
 
-/// Looks for a bucket again where a block's flood brought more than the longer one of the first
-/// look accounts for: a sender that pauses spoils a look, and hides a bucket from it. What the
-/// blocks so far showed is forgotten where there is one.
+/// Searches for a bucket again if a block's flood received more than the first search explains. A
+/// sender's pause can spoil a search and hide a bucket. If one is found, the results of earlier
+/// blocks are discarded.
 fn found_late(
     rig: &mut Rig<'_, '_>,
     (cell, block): (Cell, u32),
@@ -207,8 +207,8 @@ fn found_late(
     Ok(found)
 }
 
-/// A block where a bucket is told from the rate: floods of both lengths, after one that leaves the
-/// bucket as empty before the first of them as that one before the second.
+/// Measures a block that separates bucket and rate: floods of both lengths. A flood before them
+/// leaves the bucket as empty as the first leaves it for the second.
 fn both_lengths(
     rig: &mut Rig<'_, '_>,
     (cell, block): (Cell, u32),
@@ -222,13 +222,13 @@ fn both_lengths(
     Ok(())
 }
 
-/// What a flood came to in each direction.
+/// Returns the result of a flood in each direction.
 fn each_way(flows: &[&DatagramsRecord], width: f64) -> Vec<Sample> {
     directions(flows).iter().map(|(_, flows)| Sample::of(0, flows, width, false)).collect()
 }
 
-/// Of a shorter flood the largest share that a bucket gave in any direction: a device has one for
-/// each port, and the sum of all hides a small port's.
+/// Largest share of a shorter flood that a bucket passed in any direction. A device has a bucket
+/// per port, and the sum of all would hide a small port's.
 fn bucket_share(short: &[Sample], long: &[Sample]) -> f64 {
     let share = |(short, long): (&Sample, &Sample)| {
         long.beyond(short).map_or(0.0, |(_, bucket)| bucket / short.came.max(1.0))
@@ -236,7 +236,7 @@ fn bucket_share(short: &[Sample], long: &[Sample]) -> f64 {
     short.iter().zip(long).map(share).fold(0.0, f64::max)
 }
 
-/// How long a flood has to last to bring some frames through, where it did not; within bounds.
+/// Length that a flood needs to receive enough frames, within bounds; `None` if it did.
 fn long_enough(tried: &Tried, length: Nanos) -> Option<Nanos> {
     let came = tried.measured().map(|flow| flow.received.unique).min()?;
     let more = FEW_FRAMES / came.max(1) as f64;
@@ -254,7 +254,8 @@ impl Side {
         }
     }
 
-    /// Of the longer what the shorter did not have; a block without either has none.
+    /// Takes the part of the longer flood beyond the shorter one. A block without valid floods of
+    /// both lengths adds nothing.
     fn take_both(&mut self, shorter: &Tried, longer: &Tried, width: f64) {
         self.hear(longer);
         let Some((short, long)) = seen(shorter).zip(seen(longer)) else { return };
@@ -271,15 +272,14 @@ impl Side {
         }
     }
 
-    /// Of a shorter flood the share that a bucket gave at first, as a longer one tells.
+    /// Share of a shorter flood that a bucket passed at first, by comparison with a longer one.
     fn given(&mut self, short: &[&DatagramsRecord], long: &[&DatagramsRecord], width: f64) -> f64 {
         let share = bucket_share(&each_way(short, width), &each_way(long, width));
         self.unseen = self.unseen.max(share);
         share
     }
 
-    /// Whether a flood brought so much more a second than the longer one of the look for a bucket
-    /// that there may be one after all.
+    /// True if a flood's rate exceeds that of the search's longer flood enough to suggest a bucket.
     fn suspects(&mut self, tried: &Tried, width: f64) -> bool {
         let Some(short) = seen(tried) else { return false };
         let given = bucket_share(&each_way(&short, width), &self.longer);
@@ -288,7 +288,7 @@ impl Side {
         suspects
     }
 
-    /// All but the samples.
+    /// Takes in everything except the samples.
     fn hear(&mut self, tried: &Tried) {
         let Some(flows) = self.notes.flows(tried) else { return };
         let record = &tried.record;
@@ -300,7 +300,7 @@ impl Side {
         self.own_drops.push(own_drops(tried, &flows));
     }
 
-    /// What gave way in most blocks.
+    /// Component at its limit in most blocks.
     fn usually_driven(&self) -> Driven {
         let most = |least: Driven| {
             2 * self.driven.iter().filter(|driven| **driven >= least).count() > self.driven.len()
@@ -308,17 +308,17 @@ impl Side {
         [Driven::Lost, Driven::HeldBack].into_iter().find(|d| most(*d)).unwrap_or(Driven::No)
     }
 
-    /// Frames that a bucket gave at first, all flows' together, where it is told from the rate.
+    /// Frames that a bucket passed at first, over all flows; `None` without a detected bucket.
     fn bucket(&self) -> Option<f64> {
         measure::quantile::median(&self.buckets).filter(|frames| *frames > 0.0)
     }
 
-    /// The share of a rate that a bucket may have given; none where it was told from the rate.
+    /// Share of a rate that a bucket may have added; zero if the two were separated.
     fn unseen(&self) -> f64 {
         if self.buckets.is_empty() { self.unseen } else { 0.0 }
     }
 
-    /// Received in each block, and of another side in the same one.
+    /// Received rates by block, paired with another side's in the same block.
     fn pairs(&self, other: &Self, direction: Option<Direction>) -> Vec<(f64, Option<f64>)> {
         let samples = |side: &Self| side.samples.get(&direction).cloned().unwrap_or_default();
         let beside = samples(other);
@@ -330,9 +330,9 @@ impl Side {
     }
 }
 
-/// What of the path, and not only the tester, was at its limit: frames were lost on it beyond the
-/// tester's own drops, or the sender was held back. A share below that at which a load counts as
-/// offered says nothing about a rate.
+/// Evidence that the path, and not only the tester, was at its limit. Either frames were lost
+/// beyond the tester's own drops, or the sender was held back. A share below the tolerance of an
+/// offered load does not count.
 fn driven(tried: &Tried, flows: &[&DatagramsRecord]) -> Driven {
     let offered: u64 = flows.iter().map(|flow| flow.offered).sum();
     let most = OFFERED_LOAD_TOLERANCE * offered as f64;
@@ -346,12 +346,12 @@ fn driven(tried: &Tried, flows: &[&DatagramsRecord]) -> Driven {
     }
 }
 
-/// The same, yes or no, of a valid trial.
+/// True if the path was at its limit; `None` for an invalid trial.
 fn is_driven(tried: &Tried) -> Option<bool> {
     seen(tried).map(|flows| driven(tried, &flows) != Driven::No)
 }
 
-/// Frames that came back and that the tester itself dropped, as a share of those that it counted.
+/// Frames that arrived and that the tester itself dropped, as a share of those it counted.
 fn own_drops(tried: &Tried, flows: &[&DatagramsRecord]) -> f64 {
     let lost = lost(flows);
     let received = sent(flows).saturating_sub(lost).max(1);
@@ -391,16 +391,16 @@ fn case(rig: &Rig<'_, '_>, cell: Cell, sides: &BTreeMap<Cell, Side>) -> FloodCas
     FloodCase { traffic: rig.traffic(cell), cable: rig.cable_at(cell), counts }
 }
 
-/// A count begins and ends anywhere between two frames: each end is off by one at most, in every
-/// block alike, so that blocks that agree do not show it. Nor do they show what a bucket gave to
-/// all of them.
+/// Widens a received rate's interval by one frame at either end, as counts begin and end between
+/// frames. The error is the same in all blocks, so their agreement does not show it. The lower end
+/// also covers an undetected bucket.
 fn widen(received: &mut Figure, frame: &[f64], unseen: f64) {
     let Some(frame) = measure::quantile::median(frame) else { return };
     received.low = received.low.map(|low| (low * (1.0 - unseen) - frame).max(0.0));
     received.high = received.high.map(|high| high + frame);
 }
 
-/// The same of a share lost, by what a frame and a bucket are of all that was sent.
+/// Widens a loss ratio's interval by the shares of one frame and of an undetected bucket.
 fn widen_loss(ratio: &mut Figure, frame: &[f64], unseen: f64) {
     let Some(frame) = measure::quantile::median(frame) else { return };
     if ratio.value.is_some_and(|value| value > 0.0) {
@@ -423,17 +423,17 @@ fn counts(
     let mut received = rate(Metric::Received, |s| s.received);
     widen(&mut received, &values(|s| s.frame), unseen);
     if row.verdict == Verdict::DeviceLimited {
-        // Flooded without a pause it would have brought up to so much.
+        // Upper bound for a flood without pauses of the sender.
         let fed = rate(Metric::Received, |s| s.received / (1.0 - s.starved.min(MOST_STARVED)));
         received.high = received.high.zip(fed.high).map(|(high, most)| high.max(most));
     }
     let is_counted = ways.is_counted_by_device(cell.way);
-    // What a queue still held when the load ended has left by the time of a device's count.
+    // Frames still queued at the end of the load are in a device's count.
     let is_at_most = is_counted && samples.iter().any(|sample| sample.lost > 0.0);
     if is_at_most {
         received.set(Key::Bound, page::AT_MOST);
     }
-    // So many that count as received may be others', and as many more be lost.
+    // Counted frames that may be other traffic hide as many lost ones.
     let open = most(|s| s.open);
     let mut lost = rate(Metric::Lost, |s| s.lost);
     received.low = received.low.map(|low| (low - open).max(0.0));
@@ -450,7 +450,7 @@ fn counts(
         sent: rate(Metric::Sent, |s| s.sent),
         received: frames.rate(received),
         lost,
-        // Frames that nobody told apart have no order and no copies.
+        // Frames that are not identified show no reordering and no duplicates.
         told_apart: (!is_counted).then(|| {
             let duplicated = rate(Metric::Duplicated, |s| s.duplicated);
             [duplicated, rate(Metric::Reordered, |s| s.reordered)]

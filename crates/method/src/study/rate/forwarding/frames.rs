@@ -1,7 +1,6 @@
-//! The frames of one of the study's cells: as asked for, and as they have to be for their headers.
+//! Frames of one of the study's cells: as requested, and as their headers require.
 //!
-//! Owns the least sizes, the line rate and the bits a second that follow from a mix. Never sends
-//! one.
+//! Owns the minimum sizes, the line rate and the bit rates that follow from a mix. Never sends one.
 
 use measure::{FrameMix, FrameRate, FrameSize, Rate, RateConvention};
 
@@ -11,20 +10,20 @@ use crate::study::view;
 use page::{Conditions, Figure, Key, Unit};
 use trial::{Headers, IpVersion};
 
-/// What a frame must carry to be told from others: token, flow, number, time.
+/// Octets of a frame's probe data: token, flow, number, time.
 const PROBE: u32 = 18;
 
-/// What one cell sends.
+/// Frames of one cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Frames {
     pub(super) asked: FrameMix,
-    /// With every size at least what the headers need.
+    /// Sizes as sent, all at least the minimum for the headers.
     pub(super) sent: FrameMix,
     headers: Headers,
 }
 
 impl ForwardingSpec {
-    /// What is sent where `asked` is asked for: no frame is smaller than its headers need.
+    /// Frame mix as sent for a requested one: no frame is smaller than its headers require.
     pub fn sent(&self, asked: &FrameMix) -> FrameMix {
         let least = least(self.headers);
         let sizes = asked.pattern().iter().map(|size| (*size).max(least)).collect();
@@ -33,7 +32,7 @@ impl ForwardingSpec {
 }
 
 impl Frames {
-    /// The study's, in the order asked for; what two requests come to alike is sent once.
+    /// Frames of the study, in the requested order; mixes that are equal as sent appear once.
     pub(super) fn all(spec: &ForwardingSpec) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for asked in &spec.frames {
@@ -45,29 +44,30 @@ impl Frames {
         all
     }
 
-    /// Whether a size had to grow.
+    /// True if a size had to be raised.
     pub(super) fn raised(&self) -> bool {
         self.sent != self.asked
     }
 
-    /// As a page names them.
+    /// Frames as a page names them.
     pub(super) fn named(&self) -> view::Frames {
         view::Frames::new(&self.asked, self.raised().then_some(&self.sent), self.headers)
     }
 
-    /// What is in each, where all have one size.
+    /// Lengths of the frame's parts; `None` if sizes differ.
     pub(super) fn lengths(&self) -> Option<Lengths> {
         let frame = self.sent.single()?.octets();
         let (ip, payload) = (self.headers.above_ip(), self.headers.above_payload());
         Some(Lengths { frame, ip: frame - ip, payload: frame - payload })
     }
 
-    /// What the link carries of them.
+    /// Line rate of the link for these frames; `None` if its rate is unknown.
     pub(super) fn line_rate(&self, link: Option<Rate>) -> Option<FrameRate> {
         link.map(|link| self.sent.line_rate(link))
     }
 
-    /// `frame_size` as asked for, and what else the frames are called.
+    /// Conditions of the frames: `frame_size` as requested, and the other descriptions of the
+    /// frames.
     pub(super) fn conditions(&self, link: Option<Rate>) -> Conditions {
         let mut conditions = Conditions::new();
         let mut add = |key: Key, value| conditions.insert(key, value);
@@ -108,7 +108,7 @@ impl Frames {
         conditions
     }
 
-    /// A frame rate, and the same in bits a second once for each convention.
+    /// Converts a frame rate to bits a second in each convention.
     pub(super) fn rate(&self, frames: Figure) -> RateValue {
         let bits = RateConvention::ALL.map(|convention| {
             let bits = |rate: f64| rate * 8.0 * self.octets(convention);
@@ -123,7 +123,7 @@ impl Frames {
         RateValue { frames, bits }
     }
 
-    /// Mean octets a frame that a convention counts.
+    /// Mean octets per frame that a convention counts.
     fn octets(&self, convention: RateConvention) -> f64 {
         let mean = self.sent.mean_octets();
         match convention {
@@ -135,7 +135,7 @@ impl Frames {
     }
 }
 
-/// 64 octets, 68 with a tag, 84 over IPv6, 88 with both.
+/// Minimum frame size: 64 octets, 68 with a tag, 84 over IPv6, 88 with both.
 pub(super) fn least(headers: Headers) -> FrameSize {
     FrameSize::new(headers.above_payload() + PROBE).expect("within an Ethernet frame")
 }

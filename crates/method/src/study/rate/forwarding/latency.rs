@@ -1,9 +1,9 @@
-//! One-way delay at the throughput and at stated shares of it (RFC 2544 §26.2, with the statistics
-//! of RFC 8219 §7: typical and worst-case latency, and delay variation), over repeats.
+//! One-way delay at the throughput and at stated shares of it (RFC 2544 §26.2), over repetitions.
+//! The statistics are those of RFC 8219 §7: typical and worst-case latency, and delay variation.
 //!
-//! Every frame is tagged, so every frame's delay counts. Where the ends have a clock each, a delay
-//! is reported with the error that their comparison leaves, and refused where it is no larger than
-//! that; where nothing is known of the clocks, only the variation is reported.
+//! Every frame is tagged, so every frame's delay counts. With a clock at each end, a delay is
+//! reported with the error of their comparison, and refused if it is no larger than that. Without
+//! knowledge of the clocks, only the variation is reported.
 
 use std::collections::BTreeMap;
 
@@ -24,17 +24,17 @@ use trial::{Result, Schedule};
 const TEST: ForwardingTest = ForwardingTest::Latency;
 const TOLD: (Metric, Unit) = (Metric::OneWayDelay, Unit::Nanoseconds);
 
-/// RFC 8219 §7.2: at least so many tagged frames.
+/// RFC 8219 §7.2: minimum number of tagged frames.
 const LEAST_FRAMES: u64 = 500;
 
-/// What is taken of each repeat: typical and worst-case latency, and PDV, by RFC 8219's quantiles.
+/// Statistics of each repetition: typical and worst-case latency, and PDV, at RFC 8219's quantiles.
 const POINTS: [(Metric, f64); 3] =
     [(Metric::OneWayDelay, 0.5), (Metric::OneWayDelay, 0.999), (Metric::Pdv, 0.999)];
 
-/// A subject's cell, and a share of its throughput in percent.
+/// Cell of a subject, and a share of its throughput in percent.
 type Job = (Cell, u32);
 
-/// All repeats of a job on one way.
+/// Repetitions of a job on one path.
 #[derive(Debug, Clone, Default)]
 struct Side {
     samples: ByDirection<Sample>,
@@ -44,13 +44,13 @@ struct Side {
 #[derive(Debug, Clone, Copy)]
 struct Sample {
     repeat: u32,
-    /// In nanoseconds, in the order of [`POINTS`].
+    /// Values in nanoseconds, in the order of [`POINTS`].
     points: [f64; POINTS.len()],
     clocks: Clocks,
     frames: u64,
 }
 
-/// Every job and its direct cable in every repeat, in random order.
+/// Runs every job and its direct cable in every repetition, in random order.
 pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<LatencyCase>> {
     let mut sides: BTreeMap<(Job, Cell), Side> = BTreeMap::new();
     let mut jobs: Vec<Job> = Vec::new();
@@ -173,10 +173,10 @@ fn delays(
         }
         let mut row = row.clone();
         let pairs = in_repeats(samples, beside, at);
-        // Two clocks are wrong by the same in every repeat: no number of them makes up for it.
+        // Two clocks have the same error in every repetition, so more of them do not help.
         let delays = DelayEvidence::Paired { pairs: &pairs, floor: doubts.0 + doubts.1 };
         row.verdict = rig.session.ways.judge(cell.way, &Evidence::Delay(delays));
-        // Successive delays depend on each other: there are at most as many samples as frames.
+        // Successive delays are correlated: the number of frames is the maximum number of samples.
         if samples.iter().any(|sample| too_few(sample.frames as f64, q)) {
             row.caveats.insert(Caveat::FewSamples);
         }
@@ -191,7 +191,7 @@ fn delays(
     Delays { typical: point(0), worst: point(1), variation: point(2), missing: None }
 }
 
-/// The most by which two clocks' delays are off, in nanoseconds; zero of one clock.
+/// Largest error between two clocks, in nanoseconds; zero for a single clock.
 fn doubt(samples: &[Sample]) -> f64 {
     let each = samples.iter().map(|sample| match sample.clocks {
         Clocks::Estimated { uncertainty } => uncertainty.0 as f64,
@@ -200,7 +200,7 @@ fn doubt(samples: &[Sample]) -> f64 {
     each.fold(0.0, f64::max)
 }
 
-/// The figure's error, or no figure where it is all error.
+/// Widens a figure by the clocks' error, or removes it if it is no larger than the error.
 fn between_clocks(figure: &mut Figure, doubt: f64) {
     if figure.value.is_none_or(|value| value <= doubt) {
         (figure.value, figure.low, figure.high) = (None, None, None);
@@ -215,7 +215,7 @@ fn values(samples: &[Sample], at: usize) -> Vec<f64> {
     samples.iter().map(|sample| sample.points[at]).collect()
 }
 
-/// Of each repeat that has both ways.
+/// Pairs of both paths' values, from repetitions that have both.
 fn in_repeats(own: &[Sample], beside: &[Sample], at: usize) -> Vec<(f64, f64)> {
     let pair = |sample: &Sample| {
         let other = beside.iter().find(|other| other.repeat == sample.repeat)?;
@@ -224,7 +224,7 @@ fn in_repeats(own: &[Sample], beside: &[Sample], at: usize) -> Vec<(f64, f64)> {
     own.iter().filter_map(pair).collect()
 }
 
-/// RFC 8219 §7.2: the median of the repeats, with their 1st and 99th percentile.
+/// RFC 8219 §7.2: the median over repetitions, with their 1st and 99th percentile.
 fn over_repeats(figure: &mut Figure, values: &[f64]) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,10 +1,10 @@
-//! The share of frames lost at 100 %, 90 %, 80 %… of the highest rate, until two successive loads
+//! Loss curve: the frame loss at 100 %, 90 %, 80 %… of the highest rate, until two successive loads
 //! lose nothing (RFC 2544 §26.3).
 //!
-//! The highest rate is the link's where it is known, else the most that the tester got into the
-//! device under flood, or twice the throughput found where that is less. What queued because less
-//! came out than went in is lost to the load, though it came later. Never assumes what a load came
-//! to that the tester could not offer.
+//! The highest rate is the link's if it is known. Otherwise it is the most that the tester got into
+//! the device under flood, or twice the measured throughput if that is less. Frames queued because
+//! of a lower output rate count as lost, though they arrived later. Never assumes the result of a
+//! load that the tester could not offer.
 
 use measure::{FrameRate, Nanos};
 
@@ -21,45 +21,46 @@ use trial::{Result, Schedule};
 
 const TEST: ForwardingTest = ForwardingTest::LossCurve;
 
-/// For an estimate: a device that loses above half the highest rate, down to two lossless loads.
+/// Usual number of steps for a device that loses frames above half the highest rate, down to two
+/// lossless loads.
 pub(super) const USUAL_STEPS: u64 = 7;
 
-/// For an estimate: a cable that loses nothing at the highest.
+/// Usual number of steps for a cable that loses nothing at the highest rate.
 pub(super) const USUAL_BYPASS_STEPS: u64 = 1;
 
-/// Of the throughput found, where the link's rate is not known: the two successive lossless loads
-/// then lie within the curve, and half of its points where the device loses.
+/// Factor on the measured throughput for the highest rate, if the link's is unknown. Half of the
+/// points then show loss, and the two successive lossless loads lie within the curve.
 const ROOM: f64 = 2.0;
 
-/// So many frames tell a share of 1 %: a device has some in its hands when the load begins and when
-/// it ends, six together.
+/// Frames that resolve a share of 1 %: a device holds some at the start and the end of the load,
+/// six together.
 const FRAMES_FOR_A_SHARE: f64 = 600.0;
 
-/// A load is not made longer than this for it.
+/// Maximum length of a load that is extended for this.
 const LONGEST: Nanos = Nanos::from_secs(10);
 
-/// A bucket that gives a larger share of a load leaves open what the load loses.
+/// Share of a load's frames from a token bucket above which its loss is undetermined.
 const SWALLOWED: f64 = 0.005;
 
-/// RFC 2544 §26.3: no coarser than 10 % of the maximum rate.
+/// RFC 2544 §26.3: steps of at most 10 % of the maximum rate.
 const STEP_PERCENT: u32 = 10;
 
-/// One load on one way.
+/// Result of one load on one path.
 #[derive(Debug, Clone, Default)]
 struct Point {
-    /// As it really was, and the lost share, for each direction; empty without a valid trial.
+    /// Actual load and loss ratio of each direction; empty without a valid trial.
     seen: Vec<(Option<Direction>, FrameRate, f64)>,
-    /// Frames lost beyond the tester's own drops, or queued because less came out than went in.
+    /// Frames lost beyond the tester's own drops, or queued because of a lower output rate.
     on_path: u64,
     frames: u64,
     notes: Notes,
     beyond_tester: bool,
-    /// A token bucket may have taken in frames that a load for ever would lose.
+    /// True if a token bucket may have absorbed frames that a longer load would lose.
     swallowed: bool,
 }
 
 impl Point {
-    /// Of all flows together, which come last.
+    /// Loss ratio of all flows together, which come last.
     fn ratio(&self) -> Option<f64> {
         self.seen.last().map(|(_, _, ratio)| *ratio)
     }
@@ -68,7 +69,7 @@ impl Point {
         self.ratio() == Some(0.0)
     }
 
-    /// Whether it was enough frames for the share that was lost.
+    /// True if the number of frames resolves the loss ratio.
     fn is_resolved(&self) -> bool {
         !self.swallowed && (self.lossless() || self.frames as f64 >= 0.9 * FRAMES_FOR_A_SHARE)
     }
@@ -78,20 +79,20 @@ impl Point {
     }
 }
 
-/// What 100 % stands for.
+/// Highest rate of the curve, which is 100 %.
 #[derive(Debug, Clone, Copy)]
 struct Reference {
     rate: FrameRate,
-    /// The condition `load_reference`.
+    /// Value of the condition `load_reference`.
     name: &'static str,
-    /// All there is is by definition what a flood gets out.
+    /// True if the rate is what a flood offers.
     greedy: bool,
 }
 
 impl Reference {
-    /// The input media's rate as RFC 2544 §26.3 has it, where it is known. Else the most that the
-    /// tester sends; but a device far slower than its tester would lose most of every load down to
-    /// 10 % of that, so twice the throughput found, where one was.
+    /// Maximum rate by RFC 2544 §26.3: the input medium's, if known. Otherwise it is the most that
+    /// the tester sends. A device far slower than the tester would lose most of every load down to
+    /// 10 % of that. So the limit is twice the throughput, if one was found.
     fn of(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Option<Self>> {
         if let Some(rate) = rig.line_rate(cell) {
             return Ok(Some(Self { rate, name: "link-rate", greedy: false }));
@@ -112,9 +113,8 @@ impl Reference {
     }
 }
 
-/// Steps down until the subject's way lost nothing twice. The
-/// direct cable is asked only until it loses nothing once: at lower loads it would only say so
-/// again.
+/// Lowers the load until the subject's path loses nothing twice. The direct cable is measured only
+/// until its first load without loss, as lower loads add nothing.
 pub(super) fn run(rig: &mut Rig<'_, '_>, subject: Cell) -> Result<Vec<LossPoint>> {
     let mut cells = vec![subject];
     cells.extend(rig.bypass_of(subject));
@@ -182,7 +182,8 @@ fn measure_point(rig: &mut Rig<'_, '_>, cell: Cell, schedule: Schedule) -> Resul
     Ok(point)
 }
 
-/// `cable` is what the direct cable lost at this load, or, once it lost nothing, at a higher one.
+/// Writes one point. `cable` is the direct cable's loss at this load, or at a higher one after its
+/// first load without loss.
 fn of_point(
     rig: &Rig<'_, '_>,
     (cell, subject): (Cell, Cell),

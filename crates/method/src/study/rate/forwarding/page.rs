@@ -1,9 +1,8 @@
-//! RFC 2544's tests on the page, each in the form that the RFC gives it: throughput by frame size
-//! beside the theoretical line, latency, loss, bursts, recovery and reset, and how the load was
-//! made.
+//! Page of RFC 2544's tests, each in the form of the RFC: throughput by frame size next to the
+//! theoretical line, latency, loss, bursts, recovery and reset, and the making of the load.
 //!
-//! Owns their order, and what they share: sentences at the smallest frames, and the lines of a
-//! plot. Never computes a value.
+//! Owns their order and common parts: sentences at the smallest frames, and the lines of a plot.
+//! Never computes a value.
 
 mod bounds;
 mod bursts;
@@ -52,14 +51,14 @@ fn blocks(found: &ForwardingFinding) -> Vec<Block> {
     parts.flat_map(headed).collect()
 }
 
-/// True if a device's value shows the tester's limit: the device does at least that.
+/// True if the value is the tester's limit: the device does at least that.
 fn shows_bound(way: &OneWay<'_, Figure>) -> bool {
     way.found.verdict == Verdict::TesterLimited
         && way.found.value.is_some()
         && !way.traffic.place.is_cable()
 }
 
-/// A table with a row for each of these, behind its frames and its place.
+/// Table with a row for each item, which starts with frames and place.
 fn listing<R, T: 'static>(
     title: &str,
     rows: impl IntoIterator<Item = R>,
@@ -70,18 +69,18 @@ fn listing<R, T: 'static>(
         .column("device", |row| way(row).place().cell())
 }
 
-/// A value, marked where it is only a bound on the device.
+/// Cell of a value, marked if it is only a bound on the device.
 fn bounded(way: &OneWay<'_, Figure>) -> Cell {
     let value = Cell::value(way.found);
     if shows_bound(way) { value.as_bound() } else { value }
 }
 
-/// Frames a second to the whole number.
+/// Cell of a rate in whole frames a second.
 fn rate_cell(rate: Option<FrameRate>) -> Cell {
     Cell::number_or_missing(rate.map(|rate| words::count(rate.0.round() as u64)))
 }
 
-/// Frames a second as values are written.
+/// Rate in frames a second, formatted like values.
 fn quantity(rate: Option<f64>) -> Cell {
     rate.map_or(Cell::Missing, |rate| Cell::quantity(Unit::FramesPerSecond, Some(rate)))
 }

@@ -1,5 +1,5 @@
-//! How long a device goes on losing frames after an overload has ended (RFC 2544 §26.5): 110 % of
-//! its throughput, then 50 %; from the fall to the departure of the last frame lost.
+//! Recovery time of a device after an overload (RFC 2544 §26.5): 110 % of its throughput, then 50
+//! %. The time runs from the fall to the departure of the last lost frame.
 //!
 //! Owns the arithmetic of the falling schedule. Never calls a device recovered that lost the last
 //! frame.
@@ -17,16 +17,16 @@ use trial::{Result, Schedule};
 
 const TEST: ForwardingTest = ForwardingTest::Recovery;
 
-/// RFC 2544 §26.5: the overload, or the media's highest rate where that is less.
+/// RFC 2544 §26.5: overload as a ratio to the throughput, limited by the medium's maximum rate.
 const OVERLOAD: f64 = 1.10;
 
-/// What a tester that can't offer that is asked for.
+/// Smaller overloads for a tester that cannot offer the usual one.
 const LESSER: [f64; 2] = [1.05, 1.02];
 
-/// RFC 2544 §26.5: the load after the fall.
+/// RFC 2544 §26.5: load after the fall, as a ratio to the throughput.
 const AFTER: f64 = 0.5;
 
-/// A load that falls once.
+/// Load that falls once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Fall {
     from: FrameRate,
@@ -39,21 +39,21 @@ impl Fall {
         Schedule::Falling { from: self.from, to: self.to, after: self.after }
     }
 
-    /// When frame `number` is due, after the fall; zero before it.
+    /// Due time of frame `number` after the fall; zero before it.
     fn due(self, number: u64) -> Nanos {
         let before = self.from.0 * self.after.as_secs_f64();
         Nanos::from_secs_f64((number as f64 - before).max(0.0) / self.to.0)
     }
 }
 
-/// What one trial told.
+/// Result of one trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Told {
-    /// Nothing was lost, so there was nothing to recover from.
+    /// No frame was lost, so there was nothing to recover from.
     NoLoss,
-    /// So long after the fall the last lost frame left.
+    /// Time from the fall to the departure of the last lost frame.
     Recovered(Nanos),
-    /// The very last frame was lost too.
+    /// The last frame was lost too.
     NotRecovered,
 }
 
@@ -67,22 +67,23 @@ impl Told {
     }
 }
 
-/// All trials of a cell under one overload.
+/// Trials of a cell under one overload.
 #[derive(Debug, Clone, Default)]
 struct Side {
     told: ByDirection<Told>,
-    /// Whether every trial was without loss.
+    /// True if no trial lost frames.
     lossless: bool,
     trials: u64,
     notes: Notes,
 }
 
-/// The highest overload that the tester can offer, in every block; the cable once, under the same.
+/// Measures the recovery from the highest overload that the tester can offer, in every block; over
+/// the cable once.
 pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<RecoveryCase> {
     let Some(found) = rig.found(cell) else {
         return Ok(nothing(rig, cell, Caveat::NoThroughput));
     };
-    // What is only the tester's limit is no measure of an overload.
+    // The tester's own limit does not define an overload.
     if !found.driven {
         return Ok(nothing(rig, cell, Caveat::DeviceNotDriven));
     }
@@ -116,7 +117,7 @@ fn nothing(rig: &Rig<'_, '_>, cell: Cell, why: Caveat) -> RecoveryCase {
     RecoveryCase { traffic: rig.traffic(cell), overload: None, times }
 }
 
-/// `None` where the tester can't offer that load at all.
+/// Measures a cell under the load; `None` if the tester cannot offer it.
 fn measure(rig: &mut Rig<'_, '_>, cell: Cell, fall: Fall, blocks: u32) -> Result<Option<Side>> {
     let mut side = Side { lossless: true, ..Side::default() };
     for block in 0..blocks {
@@ -186,7 +187,7 @@ fn of_side(
         let evidence =
             Evidence::Sight { seen: !times.is_empty(), in_control: Some(!cable_lossless) };
         row.verdict = rig.session.ways.judge(cell.way, &evidence);
-        // Some that recovered say nothing of those that did not.
+        // With one failure to recover, the recovery times of the others are not representative.
         let times = if told.contains(&Told::NotRecovered) { &[][..] } else { &times[..] };
         (*name, row.over_blocks(Metric::RecoveryTime, Unit::Nanoseconds, times))
     };

@@ -1,6 +1,6 @@
-//! What is asked of a forwarding study.
+//! Request for a forwarding study.
 //!
-//! Owns its options. What they leave open is the profile's.
+//! Owns its options. Anything left open follows from the profile.
 
 use measure::{FrameMix, FrameSize, Refused};
 use serde::Deserialize;
@@ -19,7 +19,7 @@ use crate::search::GoalName;
 use crate::study::{Between, Blocks, Outline, Precision, Profile, SpecProblem, StudySpec};
 
 measure::ranged! {
-    /// Ports or addresses that the frames of a flow have in turn.
+    /// Ports or addresses that the frames of a flow use in turn.
     Distinct(u16 as i64, 1..=4096, "ports or addresses in turn", "one is a single conversation; some hundreds spread over all queues");
 }
 
@@ -58,74 +58,75 @@ choice! { Reception:
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Forwarding {
-    /// Tests by a flag each.
+    /// Tests with a flag of their own.
     #[command(flatten)]
     #[serde(skip)]
     pub named: Named,
     /// Tests by name.
     #[arg(skip)]
     pub tests: Vec<Given<Tests>>,
-    /// The highest rate at which a goal holds, for each goal named [default: rfc2544, beside a
-    /// flood and a loss curve]
+    /// Search for the highest rate that meets each named goal [default: rfc2544, beside a flood and
+    /// a loss curve]
     #[arg(long, value_name = "GOALS", value_delimiter = ',')]
     pub search: Vec<Given<GoalName>>,
-    /// How to search [default: mlr]
+    /// Search method [default: mlr]
     #[arg(long, value_name = "HOW")]
     pub method: Option<Given<SearchKind>>,
     /// Frame sizes in octets, MAC address through FCS: 64…9018, or imix [default: 64,1518; strict
     /// 64,128,256,512,1024,1280,1518]
     #[arg(long = "size", value_name = "LIST", value_delimiter = ',')]
     pub sizes: Vec<Given<Size>>,
-    /// The same by IP packet length (frame size less 18, less 4 for a VLAN tag) [default: --size's]
+    /// IP packet lengths, as another way to give --size (frame size less 18, less 4 for a VLAN tag)
+    /// [default: --size's]
     #[arg(long = "ip-length", value_name = "LIST", value_delimiter = ',')]
     pub ip_lengths: Vec<Given<Length>>,
-    /// The same by UDP payload (frame size less 46, with IPv6 66, less 4 for a VLAN tag) [default:
-    /// --size's]
+    /// UDP payloads, as another way to give --size (frame size less 46, with IPv6 66, less 4 for a
+    /// VLAN tag) [default: --size's]
     #[arg(short = 'l', long = "payload", value_name = "LIST", value_delimiter = ',')]
     pub payloads: Vec<Given<Length>>,
-    /// Frames of several sizes in one flow, each with its share: 64*7,594*4,1518 (may be repeated)
+    /// Frames of several sizes in one flow, in these proportions: 64*7,594*4,1518 (may be repeated)
     /// [default: --size's]
     #[arg(long = "mix", value_name = "MIX")]
     pub mixes: Vec<Given<FrameMix>>,
-    /// IPv6 instead of IPv4 (RFC 5180)
+    /// Use IPv6 instead of IPv4 (RFC 5180)
     #[arg(short = '6', long, num_args = 0, default_missing_value = "true")]
     pub ipv6: Option<Given<bool>>,
-    /// An 802.1Q tag on every frame, 1…4094 [default: no tag]
+    /// VLAN ID of an 802.1Q tag on every frame, 1…4094 [default: no tag]
     #[arg(long, value_name = "ID")]
     pub vlan: Option<Given<VlanId>>,
-    /// So many source ports in turn, for devices that spread by flow, 1…4096 [default: 1]
+    /// Number of source ports to use in turn, for devices that spread by flow, 1…4096 [default: 1]
     #[arg(long, visible_alias = "flows", value_name = "N")]
     pub source_ports: Option<Given<Distinct>>,
-    /// So many destination ports in turn [default: 1]
+    /// Number of destination ports to use in turn [default: 1]
     #[arg(long, value_name = "N")]
     pub destination_ports: Option<Given<Distinct>>,
-    /// So many source and destination addresses in turn, out of the blocks behind the ports
+    /// Number of source and destination addresses to use in turn, from the blocks behind the ports
     /// [default: 1]
     #[arg(long, value_name = "N")]
     pub addresses: Option<Given<Distinct>>,
-    /// As much the other way at the same time
+    /// Send the same load in the other direction at the same time
     #[arg(long, visible_alias = "bidir")]
     pub bidirectional: bool,
-    /// The sending port [default: the first host's]
+    /// Sending port [default: the first host's]
     #[arg(long, value_name = "HOST/PORT")]
     pub from: Option<Given<PortRef>>,
-    /// The receiving port [default: the next host's]
+    /// Receiving port [default: the next host's]
     #[arg(long, value_name = "HOST/PORT")]
     pub to: Option<Given<PortRef>>,
-    /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
+    /// Devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     pub devices: Vec<Given<String>>,
-    /// Their variants; as-found is a device that nothing was done to [default: as each is found]
+    /// Variants of the devices; as-found is an unchanged device [default: as each is found]
     #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
     pub variants: Vec<Given<String>>,
-    /// What sends the frames [default: auto]
+    /// Backend that sends the frames [default: auto]
     #[arg(long, value_name = "HOW")]
     pub backend: Option<Given<Backend>>,
-    /// Threads that share the load each way, each by a queue of its own where there is one
+    /// Threads that share the load in each direction, with a queue of their own where possible
     /// [default: 1]
     #[arg(short = 'P', long, value_name = "N")]
     pub senders: Option<Given<Senders>>,
-    /// What counts them [default: auto]
+    /// Receiver that counts the frames [default: auto]
     #[arg(long, value_name = "HOW")]
     pub receiver: Option<Given<Reception>>,
     /// Length of each trial, in seconds or with a unit [default: 300ms; strict 10s]
@@ -137,7 +138,7 @@ pub struct Forwarding {
     /// Load phase of a latency trial.
     #[arg(skip)]
     pub latency_duration: Option<Given<Duration>>,
-    /// The longest burst on the wire.
+    /// Longest burst on the wire.
     #[arg(skip)]
     pub burst_duration: Option<Given<Duration>>,
     /// Overload of the recovery test.
@@ -146,22 +147,22 @@ pub struct Forwarding {
     /// Load phase of the reset test.
     #[arg(skip)]
     pub reset_duration: Option<Given<Duration>>,
-    /// Repeats of the flood [default: 10]
+    /// Repetitions of the flood [default: 10]
     #[arg(long, value_name = "N")]
     pub blocks: Option<Given<Blocks>>,
     /// Loads of the latency test, in percent of the throughput.
     #[arg(skip)]
     pub latency_percents: Vec<Given<LoadPercent>>,
-    /// Repeats of a latency trial.
+    /// Repetitions of a latency trial.
     #[arg(skip)]
     pub latency_repeats: Option<Given<Repeats>>,
-    /// Repeats of the back-to-back search.
+    /// Repetitions of the back-to-back search.
     #[arg(skip)]
     pub burst_repeats: Option<Given<Repeats>>,
-    /// Number of times that a burst that lost frames is sent again.
+    /// Number of times that a burst with loss is sent again.
     #[arg(skip)]
     pub loss_verification: Option<Given<Verifications>>,
-    /// A search ends when its bracket is this narrow, relative to its upper end [default: 0.005]
+    /// Width of the bracket at which a search ends, relative to its upper end [default: 0.005]
     #[arg(long, value_name = "SHARE")]
     pub precision: Option<Given<Precision>>,
     /// Length of the phases around each trial [default: quick]
@@ -169,13 +170,13 @@ pub struct Forwarding {
     pub profile: Option<Given<Profile>>,
 }
 
-/// Tests by a flag each; a plan has them in a list.
+/// Tests with a flag of their own; a plan has them in a list.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Named {
     /// All six tests of RFC 2544: throughput, latency, loss, back-to-back, recovery, reset
     #[arg(long)]
     pub rfc2544: bool,
-    /// As fast as the tester can: what arrives of it
+    /// Forwarding rate under flood: send as fast as the tester can
     #[arg(long)]
     pub flood: bool,
     /// One-way delay at the throughput (RFC 2544 section 26.2, RFC 8219)
@@ -184,13 +185,13 @@ pub struct Named {
     /// Loss at 100 %, 90 %, 80 %… of the highest rate (RFC 2544 section 26.3)
     #[arg(long)]
     pub loss_curve: bool,
-    /// The longest burst without loss (RFC 2544 section 26.4, RFC 9004)
+    /// Longest burst without loss (RFC 2544 section 26.4, RFC 9004)
     #[arg(long)]
     pub back_to_back: bool,
-    /// How long the device goes on losing after an overload (RFC 2544 section 26.5)
+    /// Recovery time after an overload (RFC 2544 section 26.5)
     #[arg(long)]
     pub recovery: bool,
-    /// How long a reset interrupts it (RFC 6201)
+    /// Interruption by a reset (RFC 6201)
     #[arg(long)]
     pub reset: bool,
 }
@@ -218,7 +219,7 @@ impl StudyRequest for Forwarding {
         set(&mut spec.senders, &self.senders);
         set(&mut spec.duration, &self.duration);
         set(&mut spec.final_duration, &self.final_duration);
-        // A confirming trial is never shorter than those that led to it.
+        // A confirming trial is never shorter than those before it.
         spec.final_duration = spec.final_duration.max(spec.duration);
         set(&mut spec.latency_duration, &self.latency_duration);
         set(&mut spec.burst_duration, &self.burst_duration);
@@ -258,7 +259,7 @@ impl StudyRequest for Forwarding {
 }
 
 impl Forwarding {
-    /// Each once; none where nothing names one.
+    /// Named tests, without duplicates; empty if none is named.
     fn tests(&self) -> Vec<ForwardingTest> {
         let Named { rfc2544, flood, latency, loss_curve, back_to_back, recovery, reset } =
             self.named;
@@ -301,7 +302,7 @@ impl Forwarding {
     }
 }
 
-/// A test's name, or that of RFC 2544's six.
+/// Name of a test, or `rfc2544` for its six.
 #[derive(Debug, Clone)]
 pub struct Tests;
 
@@ -319,7 +320,7 @@ impl Value for Tests {
     }
 }
 
-/// One size, or `imix`; in a list of these, commas stand between frames of different trials.
+/// Single size, or `imix`; commas in a list separate frames of different trials.
 #[derive(Debug, Clone)]
 pub struct Size;
 

@@ -1,9 +1,9 @@
-//! How long a reset interrupts forwarding (RFC 2544 §26.6 as replaced by RFC 6201): by the frames
-//! lost at a constant rate, and by the longest gap between arrivals, each beyond what the same load
-//! shows without a reset.
+//! Interruption of forwarding by a reset (RFC 2544 §26.6 as replaced by RFC 6201). One estimate
+//! counts the frames lost at a constant rate, the other takes the longest gap between arrivals.
+//! Both are compared with the same load without a reset.
 //!
-//! Never resets a device that the testbed has no hook for, never calls one back that did not come,
-//! and never takes the tester's own gaps for an outage.
+//! Never resets a device without a hook in the testbed, and never calls one recovered that did not
+//! return. Never takes the tester's own gaps for an outage.
 
 use measure::{FrameRate, Nanos};
 
@@ -23,42 +23,41 @@ use trial::{Deed, Event, Result, Schedule};
 const TEST: ForwardingTest = ForwardingTest::Reset;
 const TOLD: (Metric, Unit) = (Metric::ResetTime, Unit::Nanoseconds);
 
-/// Resets of each cell; fewer where the study has fewer blocks.
+/// Resets of each cell; fewer if the study has fewer blocks.
 pub(super) const REPEATS: u32 = outage::REPEATS;
 
-/// How often such trials are made beside so many resets.
+/// Number of control trials for a number of resets.
 pub(super) const fn controls(resets: u32) -> u32 {
     resets + 1
 }
 
-/// Frames that a device at its limit has inside when it goes down: they are lost too, and as many
-/// come late when it is back.
+/// Frames inside a device at its limit when it goes down. They are lost too, and as many arrive
+/// late afterwards.
 const INSIDE: f64 = 2.0;
 
-/// A reset comes after so many frames, that some have come before it.
+/// Frames due before a reset, so that some have arrived.
 const BEFORE: f64 = 16.0;
 
-/// And the trial lasts so many times longer.
+/// Ratio of the trial's length to the time before the reset.
 const TIMES_BEFORE: u64 = 4;
 
-/// By how much a sender may fall short beyond the gap that the reset made, relative to the gap.
+/// Allowed shortfall of a sender beyond the gap of the reset, relative to the gap.
 const SHORT: f64 = 0.02;
 
-/// What one reset did to one flow, in nanoseconds.
+/// Effect of one reset on one flow, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 struct Told {
-    /// Frames lost over the rate; `None` where the sender fell short for reasons of its own.
+    /// Lost frames divided by the rate; `None` if the sender fell short for other reasons.
     loss: Option<f64>,
-    /// The longest gap between arrivals.
+    /// Longest gap between arrivals.
     gap: f64,
 }
 
 impl Told {
-    /// `None` where the device did not come back within the trial.
+    /// Measures a flow; `None` if the device did not return within the trial.
     ///
-    /// Frames whose time came while the link was down are lost too, though they never left. More
-    /// than the gap accounts for were the tester's to send, and can't be told from the device's
-    /// losses.
+    /// Frames due while the link was down count as lost, though they were never sent. A larger
+    /// shortfall than the gap explains is the tester's, and hides the device's losses.
     fn of(seen: &DatagramsRecord, rate: FrameRate) -> Option<Self> {
         let due = seen.offered.max(seen.sent);
         let missing = due.saturating_sub(seen.received.unique);
@@ -71,10 +70,10 @@ impl Told {
     }
 }
 
-/// What trials did to each direction, the device back or not.
+/// Effects of trials by direction; `None` if the device did not return.
 type Interruptions = ByDirection<Option<Told>>;
 
-/// A subject and its frames.
+/// Runs the test for a subject and its frames.
 pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<ResetCase> {
     if !rig.session.resettable(cell.way) {
         let missing = rig.nothing(TEST, cell, Caveat::NotResettable, TOLD);
@@ -118,9 +117,9 @@ fn nothing(rig: &Rig<'_, '_>, cell: Cell, missing: Figure) -> ResetCase {
     ResetCase { traffic: rig.traffic(cell), load: None, outages }
 }
 
-/// A trial with a reset.
+/// Trial with a reset.
 fn trial(rig: &Rig<'_, '_>, cell: Cell, rate: FrameRate, block: u32) -> Offer {
-    // Frames come by then: a reset that comes before the first of them interrupts nothing.
+    // A reset before the first frames arrive would interrupt nothing.
     let at = Nanos::from_secs_f64(BEFORE / rate.0).max(rig.spec.duration);
     let at = at + rig.session.holds_for(cell.way);
     let duration = rig.spec.reset_duration.max(Nanos(at.0 * TIMES_BEFORE));
@@ -128,7 +127,7 @@ fn trial(rig: &Rig<'_, '_>, cell: Cell, rate: FrameRate, block: u32) -> Offer {
     Offer { block, events, ..Offer::new(TEST, cell, Schedule::Paced(rate), duration) }
 }
 
-/// Takes in what one trial did to each direction; nothing where it can't be used.
+/// Takes in the effect of one trial on each direction; nothing if it is unusable.
 fn interrupt(
     rig: &mut Rig<'_, '_>,
     offer: &Offer,
@@ -149,13 +148,13 @@ fn outages(
     (resets, controls): (&[Option<Told>], &[Option<Told>]),
 ) -> Outages {
     row.n = resets.len() as u64;
-    // One that stayed away once has no typical outage.
+    // A device that once did not return has no typical outage.
     let told: Option<Vec<Told>> = resets.iter().copied().collect();
     if told.is_none() {
         row.caveats.insert(Caveat::NotRecovered);
     }
     let told = told.unwrap_or_default();
-    // A control that lost its last frames has a gap, and a loss, too.
+    // A control that lost its last frames has a gap and a loss too.
     let controls: Vec<Told> = controls.iter().copied().flatten().collect();
     let figure = |estimate: &str, value: fn(&Told) -> Option<f64>| {
         let values = |told: &[Told]| -> Vec<f64> { told.iter().filter_map(value).collect() };
@@ -166,7 +165,7 @@ fn outages(
         outage.figure(row, TOLD.0, rig.session.ways.setting(cell.way), resolution)
     };
     let (mut loss, gap) = (figure("loss", |told| told.loss), figure("gap", |told| Some(told.gap)));
-    // What waited in the device was lost too, and of a load at its limit that may be much.
+    // Frames queued in the device were lost too, which may be many at the device's limit.
     loss.low = loss.low.map(|low| gap.low.map_or(low, |gap| low.min(gap)));
     if told.iter().any(|told| told.loss.is_none()) {
         loss.doubt(Caveat::LoadBelowAsked);

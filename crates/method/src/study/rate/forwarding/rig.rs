@@ -1,7 +1,7 @@
-//! What the study's tests share: the cells, the flows of one trial, and the conditions of what
-//! comes of it.
+//! Common parts of the study's tests: the cells, the flows of one trial, and the conditions of its
+//! figures.
 //!
-//! Owns the trial's shape, the highest load known for each cell, and what its throughput is. Never
+//! Owns the trial's shape, and the highest known load and the throughput of each cell. Never
 //! decides a load.
 
 use std::collections::BTreeMap;
@@ -20,49 +20,50 @@ use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::record::DatagramsRecord;
 use trial::{Datagrams, Event, Flow, FlowKind, Gate, Result, Schedule, Subject};
 
-/// Of the reset test, the same load without a reset: before each one and after the last.
+/// Test name of the reset control: the same load without a reset, before each one and after the
+/// last.
 pub(super) const CONTROL: &str = "reset control";
 
-/// A study under way, and what its tests tell each other.
+/// Running study, and the results that its tests share.
 pub(super) struct Rig<'s, 't> {
     pub(super) spec: &'s ForwardingSpec,
     pub(super) session: Session<'t>,
     pub(super) frames: Vec<Frames>,
-    /// What each was found to do under flood.
+    /// Results of floods by cell.
     floods: BTreeMap<Cell, Floods>,
     found: BTreeMap<Cell, Found>,
-    /// What a path's bucket asks of later loads.
+    /// Requirements of a path's token bucket on later loads, by cell.
     buckets: BTreeMap<Cell, Bucket>,
 }
 
-/// A path's token bucket, as its search found it.
+/// Token bucket of a path, as found by its search.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Bucket {
-    /// For how long a load has to last so that what it gives is a small share.
+    /// Minimum duration of a load for which the bucket's frames are a small share.
     pub(super) long_enough: Nanos,
-    /// Frames that it gives each way, where that is worth a word.
+    /// Frames that the bucket passes in each direction; `None` if not notable.
     pub(super) frames: Option<f64>,
 }
 
-/// Frames on a way, by their places.
+/// Frames on a path, by their indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Cell {
     pub(super) frames: usize,
     pub(super) way: Way,
 }
 
-/// A cell's throughput, as other tests use it.
+/// Throughput of a cell, as other tests use it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Found {
-    /// Frames a second each way; above zero.
+    /// Frames a second in each direction; above zero.
     pub(super) rate: f64,
-    /// Whether the load above it failed on the path.
+    /// True if the load above it failed on the path.
     pub(super) driven: bool,
-    /// No goal was reached: it is the most that came through of the loads that were tried.
+    /// True if no goal was reached; `rate` is then the highest rate received.
     pub(super) irregular: bool,
 }
 
-/// A load to offer.
+/// Load to offer.
 #[derive(Debug, Clone)]
 pub(super) struct Offer {
     pub(super) test: &'static str,
@@ -73,11 +74,11 @@ pub(super) struct Offer {
     pub(super) events: Vec<Event>,
 }
 
-/// Loads of so many frames a second and more are told apart by whole ones.
+/// Rate in frames a second from which on labels round to whole frames.
 const TELLS_BY_FRAMES: f64 = 100.0;
 
 impl Offer {
-    /// In block 0, with nothing done to the device meanwhile.
+    /// Creates an offer in block 0, without events.
     pub(super) const fn new(
         test: ForwardingTest,
         cell: Cell,
@@ -87,13 +88,13 @@ impl Offer {
         Self { test: test.as_str(), cell, block: 0, schedule, duration, events: Vec::new() }
     }
 
-    /// In another block.
+    /// Moves the offer to another block.
     pub(super) fn in_block(self, block: u32) -> Self {
         Self { block, ..self }
     }
 
-    /// A greedy flow is a flood, and a device that is reset takes the tester's links down with it;
-    /// the control beside it has to show what that trial would let pass.
+    /// Gate of the trial. A greedy flow is a flood, and a reset takes the tester's links down. The
+    /// control must have the same gate as the reset.
     fn gate(&self) -> Gate {
         let greedy = self.schedule == Schedule::Greedy;
         if greedy || !self.events.is_empty() || self.test == CONTROL {
@@ -106,7 +107,8 @@ impl Offer {
     fn load(&self, rules: SearchRules) -> String {
         match self.schedule {
             Schedule::Greedy => "flood".to_owned(),
-            // A name tells loads apart, and few frames a second differ by parts of one.
+            // A label must distinguish loads, and low rates differ by fractions of a frame a
+            // second.
             Schedule::Paced(rate) if rate.0 < TELLS_BY_FRAMES && rules == SearchRules::Buckets => {
                 format!("{:.2}/s", rate.0)
             }
@@ -136,35 +138,35 @@ impl<'s, 't> Rig<'s, 't> {
         }
     }
 
-    /// All frames on one way.
+    /// Cells of all frames on one path.
     pub(super) fn on(&self, way: Way) -> Vec<Cell> {
         (0..self.frames.len()).map(|frames| Cell { frames, way }).collect()
     }
 
-    /// Every cell, frames by frames, the subjects' ways first.
+    /// All cells by frames, the subjects' paths first.
     pub(super) fn cells(&self) -> Vec<Cell> {
         let ways = self.session.ways.all();
         let of = |frames| ways.iter().map(move |way| Cell { frames, way: *way });
         (0..self.frames.len()).flat_map(of).collect()
     }
 
-    /// Each subject's cells, one subject after the other.
+    /// Cells of all subjects, one subject after the other.
     pub(super) fn subject_cells(&self) -> Vec<Cell> {
         self.session.ways.subjects().into_iter().flat_map(|way| self.on(way)).collect()
     }
 
-    /// The same frames on the direct cable beside it.
+    /// Cell of the same frames on the direct cable; `None` without one.
     pub(super) fn bypass_of(&self, cell: Cell) -> Option<Cell> {
         self.session.ways.bypass_of(cell.way).map(|way| Cell { way, ..cell })
     }
 
-    /// Where that cable's case stands among those of all cells.
+    /// Index of that cable's case among all cells.
     pub(super) fn cable_at(&self, cell: Cell) -> Option<usize> {
         let cable = self.bypass_of(cell)?;
         self.cells().iter().position(|other| *other == cable)
     }
 
-    /// The cell as a page names it.
+    /// Description of the cell for a page.
     pub(super) fn traffic(&self, cell: Cell) -> Traffic {
         let (frames, ways) = (&self.frames[cell.frames], &self.session.ways);
         Traffic {
@@ -176,21 +178,22 @@ impl<'s, 't> Rig<'s, 't> {
         }
     }
 
-    /// As [`Self::traffic`], of a cable that was asked to do what one subject of several does.
+    /// Description of a cell as in [`Self::traffic`]; a cable measured for one of several subjects
+    /// names it.
     pub(super) fn traffic_beside(&self, cell: Cell, subject: Cell) -> Traffic {
         let mut traffic = self.traffic(cell);
         traffic.place.beside = self.beside(cell, subject).cloned();
         traffic
     }
 
-    /// The subject at whose loads a cable is measured, where that is one of several.
+    /// Subject at whose loads a cable is measured; `None` with a single subject.
     fn beside(&self, cell: Cell, subject: Cell) -> Option<&Subject> {
         let ways = &self.session.ways;
         let named = ways.subjects().len() > 1 && cell.way != subject.way;
         ways.subject(subject.way).filter(|_| named)
     }
 
-    /// Offers it, one flow or one each way.
+    /// Offers the load, as one flow or one in each direction.
     pub(super) fn offer(&mut self, offer: &Offer) -> Result<Tried> {
         let Cell { frames, way } = offer.cell;
         let frames = &self.frames[frames];
@@ -223,7 +226,7 @@ impl<'s, 't> Rig<'s, 't> {
         Ok(tried)
     }
 
-    /// What floods told, those of the study so far or one made for the purpose.
+    /// Results of floods of the study so far, or of one run for this purpose.
     pub(super) fn floods(&mut self, cell: Cell) -> Result<Floods> {
         if self.floods.get(&cell).is_none_or(Floods::is_empty) {
             let flood =
@@ -233,28 +236,28 @@ impl<'s, 't> Rig<'s, 't> {
         Ok(self.floods.get(&cell).cloned().unwrap_or_default())
     }
 
-    /// The most frames a second each way that the tester can offer there; `None` where no flood
-    /// was a valid trial.
+    /// Maximum frames a second in each direction that the tester can offer; `None` without a valid
+    /// flood.
     pub(super) fn most(&mut self, cell: Cell) -> Result<Option<FrameRate>> {
         Ok(self.floods(cell)?.most())
     }
 
-    /// The rate of the link between a way's own ports, where it is known.
+    /// Rate of the link between the ports of a path; `None` if unknown.
     fn link(&self, way: Way) -> Option<Rate> {
         self.session.ways.link_of(way).slowest(self.spec.link_rate)
     }
 
-    /// What the link carries of the cell's frames, where its speed is known.
+    /// Line rate of the link for the cell's frames; `None` if its rate is unknown.
     pub(super) fn line_rate(&self, cell: Cell) -> Option<FrameRate> {
         self.frames[cell.frames].line_rate(self.link(cell.way))
     }
 
-    /// The cell's throughput, where it was searched and found.
+    /// Throughput of the cell; `None` if it was not searched or not found.
     pub(super) fn found(&self, cell: Cell) -> Option<Found> {
         self.found.get(&cell).copied()
     }
 
-    /// Remembers a throughput for the tests that follow.
+    /// Stores a throughput for the tests that follow.
     pub(super) fn remember(&mut self, cell: Cell, found: Found) {
         if found.rate > 0.0 {
             self.session.remember_rate(cell.way, FrameRate(found.rate));
@@ -262,17 +265,17 @@ impl<'s, 't> Rig<'s, 't> {
         }
     }
 
-    /// Remembers what a path's bucket asks of later loads.
+    /// Stores the requirements of a path's bucket on later loads.
     pub(super) fn remember_bucket(&mut self, cell: Cell, bucket: Bucket) {
         self.buckets.insert(cell, bucket);
     }
 
-    /// What the cell's search found of a bucket.
+    /// Token bucket found by the cell's search.
     pub(super) fn bucket(&self, cell: Cell) -> Bucket {
         self.buckets.get(&cell).copied().unwrap_or_default()
     }
 
-    /// The conditions and caveats of a cell; the verdict and n are the test's.
+    /// Conditions and caveats of a cell; the test adds the verdict and n.
     pub(super) fn row(&self, test: ForwardingTest, cell: Cell, notes: &Notes) -> Row {
         let frames = &self.frames[cell.frames];
         let mut row = Row::of(&self.session.ways, cell.way, self.spec.profile);
@@ -296,7 +299,7 @@ impl<'s, 't> Rig<'s, 't> {
         row
     }
 
-    /// A cell whose test told nothing, and why.
+    /// Figure of a cell whose test has no result, with the reason.
     pub(super) fn nothing(
         &self,
         test: ForwardingTest,
@@ -313,7 +316,7 @@ impl<'s, 't> Rig<'s, 't> {
         row.single(metric, unit, None)
     }
 
-    /// As [`Self::row`], of a cable that was asked to do what one subject of several does.
+    /// Row as in [`Self::row`]; a cable measured for one of several subjects names it.
     pub(super) fn row_beside(
         &self,
         test: ForwardingTest,
@@ -331,7 +334,7 @@ impl<'s, 't> Rig<'s, 't> {
     }
 }
 
-/// What a test's trials left to be said beside its figures.
+/// Notes on the trials of a test.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Notes {
     backend: Option<String>,
@@ -340,12 +343,13 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// Of a test that made no trial.
+    /// Creates notes for a test without trials.
     pub(super) fn only(caveat: Caveat) -> Self {
         Self { noted: Noted::only(caveat), ..Self::default() }
     }
 
-    /// As [`Self::hear`], and the flows' records; where figures can't come from them, that is said.
+    /// Takes in a trial as [`Self::hear`] does, and returns the flows' records. Adds a caveat if
+    /// figures must not use them.
     pub(super) fn flows<'a>(&mut self, tried: &'a Tried) -> Option<Seen<'a>> {
         self.hear(tried);
         let flows = seen(tried);
@@ -355,17 +359,17 @@ impl Notes {
         flows
     }
 
-    /// One more doubt.
+    /// Adds a caveat.
     pub(super) fn doubt(&mut self, caveat: Caveat) {
         self.noted.doubt(caveat);
     }
 
-    /// Whether it is among the doubts.
+    /// True if the caveat is noted.
     pub(super) fn has(&self, caveat: Caveat) -> bool {
         self.noted.caveats.contains(&caveat)
     }
 
-    /// Hears a trial out: repeated or not, and what sent and counted.
+    /// Takes in a trial: whether it was repeated, and its sender and receiver.
     pub(super) fn hear(&mut self, tried: &Tried) {
         self.noted.hear(tried);
         if let Some(seen) = tried.measured().next() {
@@ -375,10 +379,10 @@ impl Notes {
     }
 }
 
-/// Values of one thing, by direction.
+/// Values of one kind, by direction.
 pub(super) type ByDirection<T> = BTreeMap<Option<Direction>, Vec<T>>;
 
-/// Each flow, by its direction.
+/// Pairs every flow with its direction.
 pub(super) fn each_way<'a>(
     flows: &[&'a DatagramsRecord],
 ) -> impl Iterator<Item = (Option<Direction>, &'a DatagramsRecord)> {
@@ -389,7 +393,7 @@ pub(super) fn each_way<'a>(
     directions(flows).into_iter().filter_map(alone)
 }
 
-/// The directions that figures are given for: one without a name, or each way and both together.
+/// Directions of the figures: one without a name, or both directions and their total.
 pub(super) fn directions<'a>(flows: &[&'a DatagramsRecord]) -> Vec<(Option<Direction>, Seen<'a>)> {
     match flows {
         [forward, reverse] => vec![

@@ -1,7 +1,7 @@
-//! The order of the study's tests: what a test needs to know of an earlier one is known by then.
+//! Order of the study's tests: a test runs after those whose results it needs.
 //!
-//! Owns that order, and that every trial is looked at for the curves and loads of the page. Never
-//! offers a load itself.
+//! Owns that order, and the use of every trial for the curves and loads of the page. Never offers a
+//! load itself.
 
 use super::finding::{Curves, ForwardingFinding, Loads};
 use super::rig::{Cell, Rig};
@@ -12,7 +12,7 @@ use super::{
 use crate::study::Session;
 use trial::{Observed, Result, Testbed};
 
-/// One test of one subject's cell.
+/// Test of one cell of a subject.
 type OfCell<T> = fn(&mut Rig<'_, '_>, Cell) -> Result<T>;
 
 impl ForwardingSpec {

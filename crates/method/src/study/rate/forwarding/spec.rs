@@ -1,7 +1,7 @@
-//! The request for the study `forwarding`: what to send, which tests to make, and for how long.
+//! Request for the study `forwarding`: the frames, the tests and the durations.
 //!
-//! Owns the two ready-made requests and what others may vary. Never holds an open choice that only
-//! a trial could settle, and never runs one.
+//! Owns the two ready-made requests, and the settings for campaigns. Never holds an open choice
+//! that only a trial could settle, and never runs one.
 
 use measure::{FrameMix, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
@@ -16,86 +16,86 @@ use super::super::suite;
 use super::{ForwardingTest, SearchKind, SearchRules};
 
 measure::ranged! {
-    /// Threads that share a load each way.
+    /// Threads that share a load in each direction.
     Senders(u16 as i64, 1..=64, "senders", "each is a thread, with a queue of its own where the port has several");
     /// Load of the latency test, relative to the throughput.
     LoadPercent(u32 as i64, 1..=100, "percent of the throughput", "100 is the throughput itself (RFC 2544), 50 the half of it");
-    /// Repeats of a latency trial or of a back-to-back search; the sampling unit.
+    /// Repetitions of a latency trial or of a back-to-back search; the sampling unit.
     Repeats(u32 as i64, 1..=1000, "repeats", "RFC 2544 repeats latency 20 times and bursts 50 times");
     /// Repeats of a burst that lost frames, before it counts as lost.
     Verifications(u32 as i64, 0..=1000, "repeats", "1 is usual");
 }
 
-/// One thread: where nothing is said, and in journals older than the choice.
+/// Single thread: the default, and the value in journals older than the choice.
 const fn one_sender() -> Senders {
     Senders::known(1)
 }
 
-/// The request.
+/// Request for a forwarding study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForwardingSpec {
     /// Frame sizes, or patterns of them.
     pub frames: Vec<FrameMix>,
-    /// Procedures. Those whose load follows from the throughput bring its search along.
+    /// Tests to run. Those whose load follows from the throughput include its search.
     pub tests: Vec<ForwardingTest>,
     /// Goals of the throughput search, each a quantity of its own.
     pub goals: Vec<GoalName>,
-    /// The search for them.
+    /// Method of the throughput search.
     pub search: SearchKind,
-    /// Devices under test, in their variants. Empty: the first device, as it is found.
+    /// Devices under test, in their variants; if empty, the first device as found.
     pub subjects: Vec<Subject>,
-    /// The rules of floods and searches.
+    /// Rules of floods and searches.
     #[serde(default = "SearchRules::common")]
     pub rules: SearchRules,
-    /// Between which two ports; open: the first hosts'.
+    /// Pair of ports; if not named, those of the first hosts.
     #[serde(default, skip_serializing_if = "Between::is_open")]
     pub between: Between,
-    /// True if as much goes the other way at the same time.
+    /// True if the same load runs in the other direction at the same time.
     pub bidirectional: bool,
-    /// The sender.
+    /// Backend that sends the frames.
     pub backend: Backend,
-    /// The receiver.
+    /// Receiver that counts the frames.
     pub receiver: Reception,
-    /// Threads that share the load each way, each with a queue of its own where there is one.
+    /// Threads that share the load in each direction, with a queue of their own where possible.
     #[serde(default = "one_sender")]
     pub senders: Senders,
     /// Headers before the payload, and their fields that vary.
     pub headers: Headers,
-    /// The links' speed where it is known: for the theoretical column and the highest load. Where
-    /// the testbed states its ports' own, each way has that of its two ports instead.
+    /// Rate of the links if known, for the theoretical column and the highest load. If the testbed
+    /// states its ports' rates, those of a path's two ports count instead.
     pub link_rate: Option<Rate>,
-    /// The load phase of flood and loss-curve trials, and of a search's trials on the way.
+    /// Load phase of flood and loss-curve trials, and of a search's intermediate trials.
     pub duration: Nanos,
-    /// A throughput with a goal of long trials counts only after a trial this long.
+    /// Length of the trial that confirms a throughput with a goal of long trials.
     pub final_duration: Nanos,
-    /// A search ends when its bracket is this narrow, relative to its upper end.
+    /// Width of the bracket at which a search ends, relative to its upper end.
     pub precision: Precision,
-    /// Repeats of the flood, in random order; the sampling unit.
+    /// Repetitions of the flood, in random order; the sampling unit.
     pub blocks: Blocks,
     /// Loads of the latency test, in percent of the throughput; RFC 2544 asks for 100.
     pub latency_percents: Vec<LoadPercent>,
-    /// The load phase of a latency trial.
+    /// Load phase of a latency trial.
     pub latency_duration: Nanos,
-    /// Repeats of the latency trial; the sampling unit.
+    /// Repetitions of the latency trial; the sampling unit.
     pub latency_repeats: Repeats,
-    /// No burst of the back-to-back test takes longer than this on the wire.
+    /// Longest duration of a burst of the back-to-back test on the wire.
     pub burst_duration: Nanos,
-    /// Repeats of the back-to-back search; the sampling unit.
+    /// Repetitions of the back-to-back search; the sampling unit.
     pub burst_repeats: Repeats,
     /// Number of times that a burst that lost frames is sent again before it counts as lost.
     pub loss_verification: Verifications,
-    /// The overload of the recovery test; the load after it lasts for `duration`.
+    /// Overload of the recovery test; the load after it lasts for `duration`.
     pub overload_duration: Nanos,
-    /// The load phase of the reset test, in which the device has to come back.
+    /// Load phase of the reset test, in which the device must recover.
     pub reset_duration: Nanos,
-    /// The phases around each load.
+    /// Profile of the phases around each load.
     pub profile: Profile,
-    /// Number of tries before a trial is given up; at least 1.
+    /// Attempts at one trial before it is given up; at least 1.
     pub tries: Tries,
 }
 
 impl ForwardingSpec {
-    /// A look: two sizes, flood, throughput and loss curve, short trials.
+    /// First look: two sizes, flood, throughput and loss curve, short trials.
     pub fn quick() -> Self {
         Self {
             frames: [FrameSize::MIN, FrameSize::STANDARD_MAX].map(FrameMix::of).to_vec(),
@@ -132,7 +132,7 @@ impl ForwardingSpec {
         }
     }
 
-    /// RFC 2544's sizes, durations and repeats.
+    /// Sizes, durations and repetitions of RFC 2544.
     pub fn strict() -> Self {
         let suite = &suite::RFC2544;
         Self {
@@ -166,7 +166,7 @@ impl ForwardingSpec {
         }
     }
 
-    /// True if a test is made: those that need the throughput bring its search along.
+    /// True if a test runs: those that need the throughput include its search.
     pub fn wants(&self, test: ForwardingTest) -> bool {
         let needed = || self.tests.iter().any(|test| test.needs_throughput());
         self.tests.contains(&test) || (test == ForwardingTest::Throughput && needed())
@@ -191,7 +191,7 @@ impl Varied for ForwardingSpec {
         Some(&mut self.blocks)
     }
 
-    /// Floods alone: other tests repeat themselves in their own ways.
+    /// Keeps the floods alone: other tests have their own repetitions.
     fn keep_repeated(&mut self) -> bool {
         let floods = self.wants(ForwardingTest::Flood);
         self.tests = vec![ForwardingTest::Flood];

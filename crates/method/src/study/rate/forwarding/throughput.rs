@@ -1,7 +1,7 @@
-//! The throughput of each subject between two ports, and then of the direct cables, by every goal.
+//! Throughput of each subject between two ports, then of the direct cables, by every goal.
 //!
-//! Owns the order of the searches and what they find. What is searched, and what is called a
-//! throughput, is the same for every pattern (`rate::throughput`).
+//! Owns the order of the searches and their results. The search itself and the definition of
+//! throughput are the same for every pattern (`rate::throughput`).
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use trial::Result;
 
 const TEST: ForwardingTest = ForwardingTest::Throughput;
 
-/// Which goal's load the other tests use: the RFC's own, else the one nearest to it.
+/// Goals whose load the other tests use, in order of preference: the RFC's own first.
 pub(super) const LOAD_GOALS: [GoalName; 4] =
     [GoalName::Rfc2544, GoalName::Ndr, GoalName::Tst009, GoalName::Pdr];
 
@@ -39,7 +39,7 @@ impl From<&ForwardingSpec> for Terms {
     }
 }
 
-/// A cell's searches, over.
+/// Completed searches of a cell.
 #[derive(Debug, Clone, Default)]
 struct Known {
     searched: Searched,
@@ -47,8 +47,8 @@ struct Known {
 }
 
 impl Known {
-    /// The load for the tests that follow from the throughput: a goal's, or, where no goal was
-    /// reached, what came through of the loads that were tried.
+    /// Load for the tests that follow from the throughput: that of a goal, or if none was reached,
+    /// the highest rate received.
     fn found(&self, goals: &[Goal]) -> Option<Found> {
         let Self { searched, .. } = self;
         let named = |name: &GoalName| goals.iter().find(|goal| goal.name == *name);
@@ -62,7 +62,7 @@ impl Known {
     }
 }
 
-/// Searches the subjects' ways and then the direct cables.
+/// Searches the subjects' paths, then the direct cables.
 pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<ThroughputCase>> {
     let terms = Terms::from(rig.spec);
     let goals = terms.goals();
@@ -83,7 +83,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<ThroughputCase>> {
             let cells = beside.filter_map(|way| all.get(&Cell { way, ..cable }));
             let driven = cells.filter_map(|known| known.searched.highest_driven(&goals));
             let driven = driven.max_by(f64::total_cmp);
-            // A search that is recorded in another run went as far as it went.
+            // A search that another run recorded had no such limit.
             let recorded = rig.session.ways.another_time().is_some();
             let driven = driven.filter(|_| !recorded);
             let enough = driven.map_or(f64::INFINITY, |value| value * BYPASS_HEADROOM);
@@ -183,7 +183,8 @@ fn goal_case(
     GoalCase { goal, search, final_duration, traffic_time, conditional, rates, loss }
 }
 
-/// Both ways carry the same load; together they carry twice as much.
+/// Directions and their multiples of the load: both directions carry the same load, together twice
+/// as much.
 fn shares(spec: &ForwardingSpec) -> Vec<(Option<Direction>, f64)> {
     if !spec.bidirectional {
         return vec![(None, 1.0)];
@@ -195,7 +196,7 @@ fn shares(spec: &ForwardingSpec) -> Vec<(Option<Direction>, f64)> {
     ]
 }
 
-/// Evenness of the load at which the throughput was found, one way.
+/// Pacing of the load at the throughput, in one direction.
 fn pacing(rig: &Rig<'_, '_>, cell: Cell, own: &Known, goals: &[Goal]) -> EachWay<PacingValues> {
     let found = own.found(goals).filter(|found| !found.irregular);
     let pacing = found.and_then(|found| own.searched.pacing_at(found.rate));

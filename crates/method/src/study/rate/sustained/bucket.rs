@@ -1,42 +1,44 @@
-//! A saturated path's token bucket, told from its rate by trials of two lengths.
+//! Token bucket of a saturated path, separated from its rate by trials of two lengths.
 //!
-//! Owns which trials tell of it, and when they do not. Never runs a trial.
+//! Owns the choice of trials, and the conditions under which they show a bucket. Never runs a
+//! trial.
 
 use super::Delivery;
 
-/// Of two lengths of trial the longer is at least so many times the other.
+/// Minimum ratio of two lengths of trials.
 const TWO_LENGTHS: f64 = 2.0;
 
-/// Saturated trials up to this many times the lowest such load are compared with each other: far
-/// beyond its limit a device may forward at another rate.
+/// Range of saturated loads to compare, as a multiple of the lowest: far beyond its limit a device
+/// may forward at another rate.
 const NEAR: f64 = 1.6;
 
-/// A trial that lost this share or more was saturated, and did not only lose frames by chance.
+/// Loss ratio above which a trial was certainly saturated.
 const SURELY_SATURATED: f64 = 0.01;
 
-/// By this share of its frames and a few a saturated trial may fall short of the rate that the
-/// others tell; surely saturated ones by what the bucket gives, too: it is not as full each time.
+/// Allowed shortfall of a saturated trial below the rate of the others, as a share of its frames
+/// and as a number of frames. Certainly saturated trials may also lack the bucket's frames, as its
+/// level varies.
 const UNEXPLAINED: f64 = 0.001;
 const UNEXPLAINED_FRAMES: f64 = 3.0;
 
-/// A bucket that gives more than this share of the shortest trial's frames is worth a word.
+/// Share of the shortest trial's frames above which a bucket is notable.
 const NOTED_BUCKET: f64 = 0.01;
 
-/// What a saturated path's token bucket is, of one sending port.
+/// Token bucket of a saturated path, for one sending port.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bucket {
-    /// Frames a second without it.
+    /// Frames a second without the bucket.
     pub(super) rate: f64,
-    /// Frames that it gives at first.
+    /// Frames that the bucket passes at first.
     pub(super) frames: f64,
-    /// Whether that is more than trials differ by.
+    /// True if the bucket exceeds the variation of trials.
     pub(super) is_notable: bool,
 }
 
 impl Bucket {
-    /// Of a path's trials: of those that are surely saturated where there are such of two lengths,
-    /// else of those at loads near each other; or at any, where the highest was far beyond the
-    /// limit: it lost much then, and not only by chance.
+    /// Finds the bucket from a path's trials. First choice are certainly saturated trials, if these
+    /// have two lengths; then all saturated trials at loads near each other. If the highest load
+    /// was far beyond the limit, trials at any load are the last choice.
     pub(super) fn of(trials: &[Delivery]) -> Option<Self> {
         let saturated: Vec<&Delivery> = trials.iter().filter(|one| one.saturated()).collect();
         let lowest = saturated.iter().map(|one| one.offered).min_by(f64::total_cmp)?;
@@ -57,14 +59,13 @@ impl Bucket {
             .find_map(|(is_sure, most)| of(is_sure, most).filter(|bucket| bucket.holds(trials)))
     }
 
-    /// Rate and bucket that explain these trials; none where they are no saturated path's. A bucket
-    /// that is worth a word is taken for as large as any trial near the limit found it: it is
-    /// fuller after a lesser load, or a longer rest.
+    /// Rate and bucket that explain these trials; `None` if they are not those of a saturated path.
+    /// A notable bucket has the largest size that any trial near the limit shows. It is fuller
+    /// after a smaller load or a longer pause.
     fn that_explains(saturated: &[&Delivery], is_sure: bool, near: f64) -> Option<Self> {
         let (rate, frames) = two_lengths(saturated)?;
         let emptier = if is_sure { frames } else { 0.0 };
-        // What brought less than the rate was not saturated: it lost by chance, at a load of its
-        // own.
+        // A trial below the rate was not saturated: it lost frames by chance, at a load of its own.
         let explained = |one: &&Delivery| {
             one.came >= rate * one.span * (1.0 - UNEXPLAINED) - emptier - UNEXPLAINED_FRAMES
         };
@@ -75,13 +76,13 @@ impl Bucket {
         let near = saturated.iter().filter(|one| one.offered <= near);
         let most = near.map(given).fold(frames, f64::max);
         let shortest = saturated.iter().map(|one| one.came).fold(f64::INFINITY, f64::min);
-        // When senders start sets it to a frame.
+        // The start of the senders shifts the count by up to a frame.
         let most = if most > frames + 1.0 { most } else { frames };
         let is_notable = frames > NOTED_BUCKET * shortest;
         Some(Self { rate, frames: if is_notable { most } else { frames }, is_notable })
     }
 
-    /// Whether what any trial brought is within what the bucket gives, twice at most.
+    /// True if every trial's frames are at most the rate's and twice the bucket's.
     fn holds(&self, trials: &[Delivery]) -> bool {
         let most = |one: &Delivery| {
             self.rate * one.span * (1.0 + NOTED_BUCKET) + 2.0 * self.frames + UNEXPLAINED_FRAMES
@@ -90,7 +91,7 @@ impl Bucket {
     }
 }
 
-/// Rate and bucket from the means of the shorter and of the longer trials.
+/// Computes rate and bucket from the means of the shorter and of the longer trials.
 pub(super) fn two_lengths(saturated: &[&Delivery]) -> Option<(f64, f64)> {
     let spans = || saturated.iter().map(|one| one.span);
     let (least, most) = (spans().min_by(f64::total_cmp)?, spans().max_by(f64::total_cmp)?);

@@ -1,11 +1,10 @@
-//! How many addresses the device knows at once, and how many new ones a second it learns (RFC 2889
-//! §5.7 and §5.8).
+//! Number of addresses that the device knows at once, and number of new ones a second that it
+//! learns (RFC 2889 §5.7 and §5.8).
 //!
-//! Of three ports one hides stations, which speak; then the test port sends a frame to each of
-//! them, and the monitoring port hears what was flooded. A table is full where floods were seen
-//! that only its size explains; a loss is never taken for one. A larger number's stations are a
-//! smaller one's and more, so that a device that still knows them from before gives the same
-//! answer.
+//! Of three ports, one hides stations, which send first. Then the test port sends a frame to each,
+//! and the monitoring port receives what is flooded. A table is full if floods occur that only its
+//! size explains; a loss is never taken for one. A larger set of stations contains the smaller
+//! ones. So a device that still knows them gives the same answer.
 
 mod capacity;
 pub(super) mod estimate;
@@ -23,13 +22,13 @@ use trial::Result;
 use capacity::Limit;
 use trials::Trials;
 
-/// The three ports' own addresses are known too.
+/// Own addresses of the three ports, which are in the table too.
 const OWN: u64 = 3;
 
-/// Why the rate can't be told of a real device.
+/// Reason why the learning rate of a real device is unknown.
 const NOT_FORGOTTEN: &str = "not-forgotten";
 
-/// The most addresses that were all reached without flooding.
+/// Measures the maximum number of addresses reached without flooding.
 pub(super) fn caching(rig: &mut Rig<'_, '_>) -> Result<Cases> {
     let (test, size) = (SwitchTest::AddressCaching, FrameSize::MIN);
     let most = u64::from(rig.spec.stations.get());
@@ -50,7 +49,7 @@ pub(super) fn caching(rig: &mut Rig<'_, '_>) -> Result<Cases> {
     row.caveats.extend(match found.limit {
         Limit::Untold(doubt) => Some(doubt),
         Limit::Tried => Some(Caveat::SearchCeiling),
-        // Not even one.
+        // Not even one station was known.
         Limit::Full(_) => known.is_none().then_some(Caveat::Irregular),
     });
     row.verdict = match found.limit {
@@ -62,7 +61,7 @@ pub(super) fn caching(rig: &mut Rig<'_, '_>) -> Result<Cases> {
     Ok(Cases::AddressTable { size, entries: Figure { low: known, high, ..entries } })
 }
 
-/// The most addresses a second that were all learned.
+/// Measures the maximum number of addresses a second that are all learned.
 pub(super) fn learning(rig: &mut Rig<'_, '_>) -> Result<Cases> {
     let (test, size) = (SwitchTest::AddressLearning, FrameSize::MIN);
     let (metric, unit) = (Metric::AddressLearningRate, Unit::FramesPerSecond);

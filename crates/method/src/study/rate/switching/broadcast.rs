@@ -1,8 +1,8 @@
-//! Frames to everybody: how many a second reach every port, and how late (RFC 2889 §5.10).
+//! Broadcast frames: the rate at which they reach every port, and their latency (RFC 2889 §5.10).
 //!
-//! One port sends, all others receive. A rate holds only where each of them got every frame; ports
-//! but the flow's own count by their kernel's counters. Never counts a copy that came back to the
-//! sender, nor what a token bucket gives at first: storm control has one.
+//! One port sends, all others receive. A rate holds only if each of them got every frame. Ports
+//! other than the flow's own count by their kernel's counters. Never counts a copy that returned to
+//! the sender, nor the first frames of a token bucket, which storm control has.
 
 use measure::{FrameRate, FrameSize};
 
@@ -21,10 +21,10 @@ use trial::{Destination, Flow, Gate, Result, Role, Schedule, TestbedError};
 
 const TEST: SwitchTest = SwitchTest::Broadcast;
 
-/// The sending port's place.
+/// Index of the sending port.
 const FROM: usize = 0;
 
-/// Every size.
+/// Runs the test for every frame size.
 pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<BroadcastCase>> {
     let [goal] = Terms::from(rig.spec).goals()[..] else { return Ok(Vec::new()) };
     let mut cases = Vec::new();
@@ -42,8 +42,8 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<BroadcastCase>> {
     Ok(cases)
 }
 
-/// The load to everybody, counted by port `to`, and a frame from each other port so that all are
-/// part of the trial.
+/// Flows of a trial: the load to all ports, counted by port `to`, and a frame from each other port
+/// to make all part of the trial.
 fn flows(rig: &Rig<'_, '_>, (size, schedule): (FrameSize, Schedule), to: usize) -> Vec<Flow> {
     let kind = rig.frames(size, schedule, Destination::Broadcast);
     let alive = rig.frames(FrameSize::MIN, Schedule::Burst(1), Destination::Receiver);
@@ -76,7 +76,7 @@ fn search(rig: &mut Rig<'_, '_>, (size, goal): (FrameSize, &Goal)) -> Result<Sea
     Ok(Searched::of(results.unwrap_or_default(), deliveries))
 }
 
-/// What the port sends at most: as the rig knows it, else what a flood to everybody comes to.
+/// Maximum rate of the port: as the rig knows it, otherwise from a broadcast flood.
 fn highest(rig: &mut Rig<'_, '_>, size: FrameSize) -> Result<Option<FrameRate>> {
     if let Some(known) = rig.highest(size) {
         return Ok(Some(known));
@@ -102,7 +102,7 @@ fn offer(rig: &mut Rig<'_, '_>, size: FrameSize, attempt: Attempt) -> Result<Tri
     })
 }
 
-/// Of a valid trial; the loss is that of the port that missed most.
+/// Delivery of a valid trial; its loss is that of the port that missed most.
 fn delivery(
     tried: &Tried,
     ports: &[PortRef],
@@ -129,7 +129,7 @@ fn throughput(rig: &Rig<'_, '_>, size: FrameSize, (goal, found): (&Goal, &Search
     found.figure(goal, 1.0, &row)
 }
 
-/// Delays of a port's copies at the rate that reaches everybody.
+/// Measures the delays of a port's copies at the rate that reaches all ports.
 fn receiver(
     rig: &mut Rig<'_, '_>,
     (size, rate): (FrameSize, FrameRate),

@@ -1,10 +1,10 @@
-//! An uncongested port beside a congested one: is what goes to the first held up by what goes to
-//! the second (RFC 2889 §5.5, RFC 8239 §5)?
+//! Uncongested port next to a congested one: does traffic to the second limit traffic to the first
+//! (RFC 2889 §5.5, RFC 8239 §5)?
 //!
-//! Of four ports 1 sends half to 3 and half to 4, and 2 sends all to 4: port 4 gets 150 % of what
-//! it carries, and without any control loses a third. In the control 2 sends the same to port 1,
-//! and nobody congests anything. Never calls a loss head-of-line blocking that the control shows
-//! too, nor one that the tester's own counters may explain.
+//! Of four ports, port 1 sends half to 3 and half to 4, and port 2 sends all to 4. Thus port 4 gets
+//! 150 % of its line rate, and loses a third without flow control. In the control, port 2 sends the
+//! same to port 1, and no port is congested. Never calls a loss head-of-line blocking if the
+//! control shows it too, or if the tester's own counters may explain it.
 
 mod pairs;
 
@@ -20,34 +20,35 @@ use trial::{Flow, Gate, Result, Schedule};
 
 use pairs::{Blocking, Pairs, Sides};
 
-/// RFC 8239 §2: ports' clocks differ, so no more than this of the line's rate.
+/// RFC 8239 §2: share of line rate offered, as ports' clocks differ.
 pub(super) const LINE_SHARE: f64 = 0.9998;
 
-/// So often each of the two, one after the other, to see whether there is anything to decide.
+/// Trials of each kind, alternating, for a first look.
 const LOOKS: u32 = 2;
-/// And so often afresh to decide it: that all of one kind lie beyond all of the other is chance
-/// once in 252.
+/// Trials of each kind for the decision. All of one kind exceed all of the other by chance in one
+/// of 252 cases.
 const DECIDES: u32 = 5;
 
-/// Who sends to whom, how much.
+/// Traffic of a trial.
 struct Scene<'a> {
     label: String,
     size: FrameSize,
-    /// The first port of each four, counted round all.
+    /// First port of each group of four, counted modulo the number of ports.
     firsts: &'a [usize],
-    /// At all of it; as fast as can be where it is not known.
+    /// Full rate of a sender; `None` for as fast as possible, if line rate is unknown.
     rate: Option<FrameRate>,
 }
 
-/// The scene that stands for all of one size.
+/// Worst scene of one size.
 struct Worst {
     pairs: Pairs,
-    /// The first port of its four, where fours were tried in turn.
+    /// First port of its group; `None` if all groups were tested at once.
     first: Option<usize>,
 }
 
-/// RFC 2889: all ports in groups of four at once, each at the most it can send. RFC 8239: one group
-/// after another, shifted by one port each time; the worst stands for all.
+/// Runs the test for every size. RFC 2889: all ports in groups of four at once, at their maximum
+/// rate. RFC 8239: one group after another, shifted by one port each time, of which the worst is
+/// reported.
 pub(super) fn run(rig: &mut Rig<'_, '_>, test: SwitchTest) -> Result<Vec<CongestionCase>> {
     let ports = 0..rig.ports.len();
     let at_once = test == SwitchTest::Congestion;
@@ -76,8 +77,8 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, test: SwitchTest) -> Result<Vec<Congest
     Ok(cases)
 }
 
-/// Looks twice, and where the uncongested port did worse beside a congested one, decides by trials
-/// of their own. None where no trial could be used.
+/// Runs a first look, and more trials if the uncongested port did worse with congestion. `None` if
+/// no trial was usable.
 fn decide(rig: &mut Rig<'_, '_>, scene: &Scene<'_>) -> Result<Option<Pairs>> {
     let Some(looked) = offer_pairs(rig, scene, LOOKS)? else { return Ok(None) };
     if !looked.may_block() {
@@ -86,7 +87,7 @@ fn decide(rig: &mut Rig<'_, '_>, scene: &Scene<'_>) -> Result<Option<Pairs>> {
     offer_pairs(rig, scene, DECIDES)
 }
 
-/// So many trials with congestion and as many without, in turn.
+/// Runs trials with and without congestion, alternating.
 fn offer_pairs(rig: &mut Rig<'_, '_>, scene: &Scene<'_>, number: u32) -> Result<Option<Pairs>> {
     let mut found = Pairs::default();
     for pair in 0..number {
@@ -99,8 +100,8 @@ fn offer_pairs(rig: &mut Rig<'_, '_>, scene: &Scene<'_>, number: u32) -> Result<
     Ok(Some(found))
 }
 
-/// Four ports beginning with `first`, counted round all: three flows, the uncongested one's first.
-/// In the control the last goes to the first port, which nobody else sends to.
+/// Flows of four ports from `first` on, counted modulo the number of ports; the uncongested one
+/// comes first. In the control, the last flow goes to the first port, to which no other port sends.
 fn group(rig: &Rig<'_, '_>, first: usize, scene: &Scene<'_>, congests: bool) -> [Flow; 3] {
     let at = |offset: usize| (first + offset) % rig.ports.len();
     let of = |share: f64| {
@@ -114,8 +115,8 @@ fn group(rig: &Rig<'_, '_>, first: usize, scene: &Scene<'_>, congests: bool) -> 
     ]
 }
 
-/// None where no trial could be used. A pause keeps a sender from its load, which is the device's
-/// answer and not the tester's failure.
+/// Runs one trial; `None` if it was not usable. A PAUSE frame that keeps a sender below its load is
+/// the device's response, not a failure of the tester.
 fn measure(rig: &mut Rig<'_, '_>, scene: &Scene<'_>, congests: bool) -> Result<Option<Sides>> {
     let firsts = scene.firsts.iter();
     let flows = firsts.flat_map(|first| group(rig, *first, scene, congests)).collect();
@@ -135,7 +136,7 @@ fn measure(rig: &mut Rig<'_, '_>, scene: &Scene<'_>, congests: bool) -> Result<O
     };
     Ok(Some(Sides {
         uncongested: of(&|at| at == 0),
-        // In the control only the first port sends to it.
+        // In the control, only the first port sends to it.
         congested: of(&|at| at == 1 || (at == 2 && congests)),
         second_sender: of(&|at| at == 2),
         flooded: flooded(&tried.record),
@@ -172,7 +173,7 @@ fn found_case(
     let blocking = found.blocking(media_known);
     row.caveats.extend(blocking.doubt());
     row.verdict = match blocking {
-        // Hosts that do the device's work send and take in less beside it; a frame lost is the
+        // Hosts that run the device too are slower with it; only lost frames are certainly the
         // device's.
         Blocking::Yes { lost: false } | Blocking::No if rig.shares_machine() => {
             Verdict::Undetermined
@@ -194,7 +195,7 @@ fn found_case(
     }
 }
 
-/// The mean rates at both ports, and at the uncongested one with nobody congested.
+/// Mean rates at both ports, and at the uncongested one in the control.
 fn egresses(found: &Pairs, row: &Row) -> Vec<Egress> {
     let counts = [
         ("uncongested", pairs::mean(&found.congested, |sides| sides.uncongested)),

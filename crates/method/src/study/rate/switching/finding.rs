@@ -1,7 +1,7 @@
-//! Results of the study: device by device, test by test, a structure for each kind of test.
+//! Findings of the study by device and test, with a structure for each kind of test.
 //!
 //! Owns that structure, the order of its values, and the values that several tests share. Each
-//! test's file makes its own. Never draws.
+//! test's file computes its own. Never draws.
 
 use measure::{FrameSize, Histogram};
 
@@ -21,7 +21,7 @@ pub struct SwitchingFinding {
 #[derive(Debug)]
 pub(super) struct DeviceFinding {
     pub(super) who: Who,
-    /// Ports that took part.
+    /// Number of ports that took part.
     pub(super) ports: usize,
     pub(super) tests: Vec<TestFinding>,
 }
@@ -36,7 +36,7 @@ pub(super) struct TestFinding {
 /// Cases of each kind of test, in the order in which they were measured.
 #[derive(Debug)]
 pub(super) enum Cases {
-    /// The test can't be made where it runs.
+    /// Row of a test that cannot be run here.
     NotMade(Figure),
     Pattern(Vec<PatternCase>),
     Congestion(Vec<CongestionCase>),
@@ -54,26 +54,26 @@ pub(super) enum Cases {
     Incast(Vec<IncastCase>),
 }
 
-/// Traffic in a pattern, with frames of one size. Rates are of all sending ports together.
+/// Traffic in a pattern, with frames of one size. Rates are those of all sending ports together.
 #[derive(Debug)]
 pub(super) struct PatternCase {
     pub(super) size: FrameSize,
     pub(super) throughput: Figure,
     /// Rates at the maximum offered load (FRMOL).
     pub(super) at_max_load: Rates,
-    /// Rates at the load of which most came through (MFR).
+    /// Rates at the load with the highest forwarding rate (MFR).
     pub(super) highest: Rates,
-    /// Frames that went astray at the maximum offered load.
+    /// Frames flooded to other hosts at the maximum offered load.
     pub(super) flooded: Figure,
 }
 
-/// An uncongested port beside a congested one.
+/// Uncongested port next to a congested one.
 #[derive(Debug)]
 pub(super) struct CongestionCase {
     pub(super) size: FrameSize,
-    /// The first of the four ports that did worst, where fours were tried in turn.
+    /// First of the four ports with the worst result; `None` if all were tested at once.
     pub(super) worst_from: Option<String>,
-    /// Empty where no trial could be used.
+    /// Egress ports; empty if no trial was usable.
     pub(super) egresses: Vec<Egress>,
     pub(super) blocking: Figure,
     pub(super) backpressure: Option<Figure>,
@@ -95,7 +95,7 @@ impl Egress {
     }
 }
 
-/// Frames to everybody.
+/// Broadcast frames.
 #[derive(Debug)]
 pub(super) struct BroadcastCase {
     pub(super) size: FrameSize,
@@ -103,14 +103,14 @@ pub(super) struct BroadcastCase {
     pub(super) receivers: Vec<Receiver>,
 }
 
-/// A port that everybody's frames came to.
+/// Port that received the broadcast frames.
 #[derive(Debug)]
 pub(super) struct Receiver {
     pub(super) port: String,
     pub(super) delays: Delays,
 }
 
-/// All ports at the line's rate. Without a usable trial there is only a loss that has no value.
+/// All ports at line rate. Without a usable trial there is only a loss without a value.
 #[derive(Debug)]
 pub(super) struct LineRateCase {
     pub(super) pattern: Pattern,
@@ -119,18 +119,18 @@ pub(super) struct LineRateCase {
     pub(super) received: Option<Figure>,
     pub(super) lost: Figure,
     pub(super) flooded: Option<Figure>,
-    /// The largest delay less the smallest, where frames were stamped.
+    /// Largest delay less the smallest; `None` if frames were not stamped.
     pub(super) spread: Option<Figure>,
     pub(super) delays: Option<Delays>,
 }
 
-/// The longest burst without loss.
+/// Longest burst without loss.
 #[derive(Debug)]
 pub(super) struct MicroburstCase {
     pub(super) size: FrameSize,
     pub(super) senders: usize,
     pub(super) receivers: usize,
-    /// Octets that wait at each receiver's port; none where no burst's length is known.
+    /// Octets queued at each receiver's port; `None` without a burst length.
     pub(super) held: Option<u64>,
     pub(super) frames: Figure,
 }
@@ -140,12 +140,12 @@ pub(super) struct MicroburstCase {
 pub(super) struct IncastCase {
     pub(super) traffic: &'static str,
     pub(super) size: FrameSize,
-    /// The congested port, where each was in turn.
+    /// Congested port; `None` unless the ports take turns.
     pub(super) into: Option<String>,
-    /// TCP's, where there was any.
+    /// Goodput of TCP; `None` without TCP.
     pub(super) goodput: Option<Figure>,
     pub(super) retransmits: Option<Figure>,
-    /// Datagrams', where there were any.
+    /// Loss of the datagrams; `None` without datagrams.
     pub(super) lost: Option<Figure>,
     pub(super) delays: Option<Delays>,
 }
@@ -159,7 +159,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    /// Rates of one trial; without values where nothing was counted.
+    /// Rates of one trial; without values if nothing was counted.
     pub(super) fn new(count: Option<Count>, row: &Row) -> Self {
         let rate = |metric, rate| row.single(metric, Unit::FramesPerSecond, rate);
         Self {
@@ -178,7 +178,7 @@ pub(super) struct Delays {
 }
 
 impl Delays {
-    /// Delays of one trial; without values where nothing was stamped.
+    /// Delays of one trial; without values if nothing was stamped.
     pub(super) fn new(delays: Option<&Histogram>, mut row: Row) -> Self {
         row.n = delays.map_or(0, Histogram::count);
         if delays.is_none() {
@@ -222,7 +222,7 @@ values! {
 }
 
 impl Cases {
-    /// The reason why a test can't be made, of its row.
+    /// Reason in the row of a test that cannot be run.
     pub(super) fn reason_in_words(value: &Figure) -> String {
         value.in_words(Key::Reason).unwrap_or_default()
     }
@@ -250,7 +250,7 @@ impl IncastCase {
         phrase::code(&Key::Traffic, self.traffic)
     }
 
-    /// A case without a value yet.
+    /// Creates a case without values.
     pub(super) const fn new(traffic: &'static str, into: Option<String>) -> Self {
         let (goodput, retransmits, lost, delays) = (None, None, None, None);
         let size = FrameSize::STANDARD_MAX;

@@ -1,10 +1,10 @@
-//! TCP from many ports into one, alone and beside datagrams; and the datagrams alone (RFC 8239 §6).
-//! Then every port in turn, into which another sends a burst at the line's rate while all others
-//! speak TCP to it (§6.2).
+//! TCP from many ports into one, alone and together with datagrams; and the datagrams alone (RFC
+//! 8239 §6). Then every port in turn gets a burst at line rate from another port while all others
+//! send TCP to it (§6.2).
 //!
-//! Stateful traffic is greedy TCP, one connection a port. Of the stateless a thin load tells what
-//! the queue does to a packet that comes to it, and a burst what it does to many. Never sets a
-//! buffer or a window.
+//! Stateful traffic is greedy TCP, one connection per port. Among stateless traffic, a thin load
+//! shows the queueing delay of single packets, and a burst the loss of many. Never sets a buffer or
+//! a window.
 
 use measure::{FrameRate, FrameSize, Nanos};
 
@@ -19,33 +19,33 @@ use trial::{Bulk, Flow, FlowKind, Gate, Result, Role, Schedule};
 
 const TEST: SwitchTest = SwitchTest::Incast;
 
-/// The datagrams' share of the line's rate.
+/// Share of line rate that the datagrams use.
 const THIN: f64 = 0.01;
-/// And their rate where that is not known.
+/// Rate of the datagrams if line rate is unknown, in frames a second.
 const THIN_RATE: f64 = 1_000.0;
 
-/// How long a burst lasts: the end of its trial, when TCP has long found its rate.
+/// Duration of a burst, at the end of its trial, when TCP has long found its rate.
 const BURST: Nanos = Nanos::from_millis(10);
-/// What its sender sends before, in frames a second: next to nothing.
+/// Rate of the burst's sender before the burst, in frames a second: almost nothing.
 const BEFORE: FrameRate = FrameRate(10.0);
 
-/// How often TCP's state is read.
+/// Interval between readings of TCP's state.
 const INTERVAL: Nanos = Nanos::from_millis(100);
 
-/// As rows call them.
+/// Name of the traffic in rows.
 const WITH_A_BURST: &str = "tcp-and-burst";
 
-/// What comes into a port at once.
+/// Traffic into a port at one time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Traffic {
     name: &'static str,
-    /// The congested port's place; the one before it sends the datagrams, all others speak TCP.
+    /// Index of the congested port; the one before it sends the datagrams, all others TCP.
     to: usize,
     stateful: bool,
     stateless: Option<Schedule>,
 }
 
-/// Datagrams alone, TCP alone, both; then bursts into one port after another.
+/// Runs datagrams alone, TCP alone and both, then bursts into one port after another.
 pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<IncastCase>> {
     let thin = rig.slowest_line(FrameSize::STANDARD_MAX).map_or(THIN_RATE, |line| line.0 * THIN);
     let thin = Some(Schedule::Paced(FrameRate(thin)));
@@ -61,7 +61,8 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<IncastCase>> {
     Ok(cases)
 }
 
-/// The port that lost most of its burst stands for all; one whose trial can't be used has no value.
+/// Runs bursts into every port. The port that lost most of its burst is reported; a port without a
+/// valid trial has no value.
 fn bursts(rig: &mut Rig<'_, '_>) -> Result<Vec<IncastCase>> {
     let Some(line) = rig.highest(FrameSize::STANDARD_MAX) else {
         let mut row = rig.row(TEST, Some(FrameSize::STANDARD_MAX));
@@ -89,7 +90,7 @@ fn bursts(rig: &mut Rig<'_, '_>) -> Result<Vec<IncastCase>> {
     Ok(cases)
 }
 
-/// TCP needs a while to find its rate.
+/// Duration of a trial; TCP needs time to find its rate.
 fn duration(rig: &Rig<'_, '_>) -> Nanos {
     (rig.spec.final_duration * 2).max(rig.spec.duration)
 }
@@ -125,7 +126,7 @@ impl Traffic {
     }
 }
 
-/// Results of one trial; `into` where each port is congested in turn.
+/// Results of one trial; `into` names the congested port if they take turns.
 fn found_case(
     rig: &Rig<'_, '_>,
     traffic: Traffic,

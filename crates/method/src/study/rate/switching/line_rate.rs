@@ -1,7 +1,7 @@
-//! Every port at (almost) the line's rate: pairs of ports, then all to all (RFC 8239 §2).
+//! Tests with every port at (almost) line rate: pairs of ports, then all to all (RFC 8239 §2).
 //!
-//! Owns the load: 99.98 % of the line's rate, because two ports' clocks may differ by 100 ppm each.
-//! A loss at that load is a figure, not a failure.
+//! Owns the load: 99.98 % of line rate, because two ports' clocks may differ by 100 ppm each. A
+//! loss at that load is a figure, not a failure.
 
 use measure::{FrameRate, FrameSize, Histogram};
 
@@ -18,7 +18,7 @@ use trial::{Destination, Flow, Gate, Result};
 
 const TEST: SwitchTest = SwitchTest::LineRate;
 
-/// Every pattern and size.
+/// Runs every pattern and size.
 pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<LineRateCase>> {
     let mut cases = Vec::new();
     for pattern in [Pattern::Pairs, Pattern::Mesh] {
@@ -64,7 +64,7 @@ fn measure(rig: &mut Rig<'_, '_>, pattern: Pattern, size: FrameSize) -> Result<L
     for seen in tried.measured().filter_map(|flow| flow.delays.as_ref()) {
         delays.get_or_insert_with(Histogram::growing).merge(&seen.histogram);
     }
-    // RFC 8239 §2.3 asks for latency and its variation beside the loss.
+    // RFC 8239 §2.3 asks for latency and its variation in addition to the loss.
     let spread = |delays: &Histogram| {
         let spread = delays.max().saturating_sub(delays.min()).0 as f64;
         row.single(Metric::Pdv, Unit::Nanoseconds, Some(spread))

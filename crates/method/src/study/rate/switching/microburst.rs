@@ -1,10 +1,10 @@
-//! The longest burst without loss of many ports into few (RFC 8239 §4): all but one into one, all
-//! but two into two, and so on while more send than receive.
+//! Longest burst without loss from many ports into few (RFC 8239 §4). All but one send into one,
+//! all but two into two, and so on while more send than receive.
 //!
 //! Owns the search for its length. Every sender sends its share of each receiver's frames as fast
 //! as it can, all at the same moment. Never takes a frame that is lost at any load for a full
-//! buffer. What the buffer holds in octets is another study's; here stands what had to be held
-//! while the burst lasted.
+//! buffer. Another study measures a buffer in octets; this one states the octets queued during the
+//! burst.
 
 use measure::{FrameRate, FrameSize, Nanos};
 
@@ -18,11 +18,10 @@ use trial::{Flow, Gate, Result, Schedule};
 
 const TEST: SwitchTest = SwitchTest::Microburst;
 
-/// So many times the burst's frames in the control: a loss by chance that two bursts had shows
-/// there.
+/// Frames of the control as a multiple of the burst's, which show a random loss of two bursts.
 const CONTROL_FRAMES: u64 = 10;
 
-/// Every split of the ports, and every size.
+/// Runs the test for every split of the ports and every size.
 pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<MicroburstCase>> {
     let ports = rig.ports.len();
     let mut cases = Vec::new();
@@ -43,16 +42,16 @@ fn measure(
     let line = rig.highest(size).map_or(1_000_000.0, |line| line.0);
     let most = (line * seconds / receivers as f64).max(1.0) as u64;
     let split = (senders, receivers);
-    // A frame that was lost by chance is not lost twice.
+    // Frames lost by chance are rarely lost twice.
     let within = Within { verifications: 1, ..Within::exactly(1, most) };
     let found = largest(within, |frames| {
-        // A burst that is held up by others still leaves whole.
+        // A burst delayed by others is still sent completely.
         let duration = rig.spec.burst_duration * 2;
         let name = format!("burst of {frames}");
         passes(rig, split, size, (&name, Schedule::Burst(frames), duration))
     })?;
-    // The control: whether many times as many frames all come where no receiver's port gets more
-    // than half of what it carries. What is lost so is not lost for want of a buffer.
+    // Control: many times as many frames, at half of a receiving port's rate at most. Frames lost
+    // there are not lost for lack of buffer.
     let by_burst = match found.fails {
         Some(frames) => {
             let each = FrameRate(0.5 * line / senders as f64);
@@ -85,7 +84,8 @@ fn measure(
     let mut held = None;
     if let Some(frames) = found.holds.filter(|_| by_burst) {
         row.set(Key::FramesASender, frames * receivers as u64);
-        // While a receiver's share of all senders comes, its port passes one port's worth of it.
+        // While all senders' shares for a receiver arrive, its port forwards one port's worth of
+        // them.
         let waiting = (senders as u64).saturating_sub(receivers as u64) * frames;
         let octets = waiting * u64::from(size.octets());
         row.set(Key::HeldOctets, octets);
@@ -100,8 +100,8 @@ fn measure(
     Ok(MicroburstCase { size, senders, receivers, held, frames: figure })
 }
 
-/// Whether all came that each sender sends to each receiver. Senders begin with different
-/// receivers, as those of a mesh do.
+/// Tests if all frames of every sender reach every receiver. Senders begin with different
+/// receivers, as in a mesh.
 fn passes(
     rig: &mut Rig<'_, '_>,
     (senders, receivers): (usize, usize),

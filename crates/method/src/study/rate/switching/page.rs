@@ -1,5 +1,5 @@
 //! The switching study on a page: throughput by pattern, then a line for each value of the other
-//! tests of RFC 2889 and RFC 8239; and what a mesh, a congested port and the MAC table answer.
+//! tests of RFC 2889 and RFC 8239; and the answers from a mesh, a congested port and the MAC table.
 //!
 //! Never computes a value.
 
@@ -91,7 +91,8 @@ fn other_table(found: &SwitchingFinding) -> Table {
         .table()
 }
 
-/// A mesh's throughput and head-of-line blocking at the smallest frame, and the MAC table's size.
+/// Answers: a mesh's throughput and head-of-line blocking at the smallest frame, and the MAC
+/// table's size.
 fn answers(device: &DeviceFinding) -> Vec<Answer> {
     let meshes = device.tests.iter().filter(|found| found.test == SwitchTest::Mesh);
     let mesh = meshes.flat_map(TestFinding::patterns).min_by_key(|case| case.size);
@@ -144,7 +145,7 @@ fn mac_table(device: &DeviceFinding, entries: &Figure) -> Option<Answer> {
 }
 
 impl DeviceFinding {
-    /// A case's label: of a device in a variant, with its name.
+    /// Label of a case, with the name of a device in a variant.
     fn label(&self, case: &str) -> String {
         let has_variant = matches!(&self.who, Who::Named(subject) if subject.variant.is_some());
         let name = if has_variant { self.who.name() } else { String::new() };

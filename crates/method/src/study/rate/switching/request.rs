@@ -1,7 +1,7 @@
-//! What is asked of a switching study.
+//! Request for a switching study.
 //!
-//! Owns its options, and which tests a suite's name stands for. What they leave open is the
-//! profile's.
+//! Owns its options, and the tests that a suite's name includes. Anything left open follows from
+//! the profile.
 
 use measure::{FrameSize, Refused};
 use serde::Deserialize;
@@ -36,27 +36,27 @@ pub struct Switching {
     /// 64,128,256,512,1024,1280,1518]
     #[arg(long = "size", value_name = "OCTETS", value_delimiter = ',')]
     pub sizes: Vec<Given<FrameSize>>,
-    /// At most so many of the device's ports, from the first on [default: 8; strict 255]
+    /// Maximum number of the device's ports to use, from the first on [default: 8; strict 255]
     #[arg(long, value_name = "N")]
     pub ports: Option<Given<PortCount>>,
-    /// The most addresses that the address tests try [default: 65536]
+    /// Most addresses that the address tests try [default: 65536]
     #[arg(long, value_name = "N")]
     pub stations: Option<Given<Stations>>,
-    /// Frames a second at which stations speak while their number is searched.
+    /// Frames a second that stations send while their number is searched for.
     #[arg(skip)]
     pub learn_rate: Option<Given<LearnRate>>,
-    /// Ports that send, and with --to only they and those take part; alone: those that come first
-    /// [default: all, in the testbed's order]
+    /// Sending ports; with --to only these take part, alone they come first [default: all, in the
+    /// testbed's order]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub from: Vec<Given<PortRef>>,
-    /// Ports that receive, one for each that sends, in the same order; many for one-to-many
-    /// [default: all, in the testbed's order]
+    /// Receiving ports, one per sender in the same order; several for one-to-many [default: all, in
+    /// the testbed's order]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub to: Vec<Given<PortRef>>,
-    /// The devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
+    /// Devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     pub devices: Vec<Given<String>>,
-    /// Their variants; as-found is a device that nothing was done to [default: as each is found]
+    /// Variants of the devices; as-found is an unchanged device [default: as each is found]
     #[arg(long = "variant", value_name = "LIST", value_delimiter = ',')]
     pub variants: Vec<Given<String>>,
     /// Length of each trial, in seconds or with a unit [default: 100ms; strict 10s]
@@ -86,7 +86,7 @@ impl StudyRequest for Switching {
         spec.between = Between { from: values(&self.from), to: values(&self.to) };
         set(&mut spec.duration, &self.duration);
         set(&mut spec.final_duration, &self.final_duration);
-        // A confirming trial is never shorter than those that led to it.
+        // A confirming trial is never shorter than those before it.
         spec.final_duration = spec.final_duration.max(spec.duration);
         set(&mut spec.stations, &self.stations);
         set(&mut spec.learn_rate, &self.learn_rate);
@@ -101,8 +101,8 @@ impl StudyRequest for Switching {
 }
 
 impl Switching {
-    /// Each once, in the order of the RFCs whatever was named first: what a test needs to know of
-    /// an earlier one is known by then.
+    /// Named tests without duplicates, in the order of the RFCs. A test may thus rely on an earlier
+    /// one's result.
     fn tests(&self) -> Vec<SwitchTest> {
         let named: Vec<SwitchTest> = values(&self.tests).concat();
         let of_2889 = SwitchTest::RFC2889.into_iter();
@@ -112,7 +112,7 @@ impl Switching {
     }
 }
 
-/// A test's name, or that of a suite, which is all of its tests.
+/// Name of a test, or of a suite for all of its tests.
 #[derive(Debug, Clone)]
 pub struct Tests;
 

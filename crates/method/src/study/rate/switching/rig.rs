@@ -1,7 +1,7 @@
-//! What the study's tests share: the device's ports, a trial's flows, and what is counted of them.
+//! Common parts of the study's tests: the device's ports, a trial's flows, and their counts.
 //!
-//! Owns the trial's shape, what the tester's cables carry, and the conditions of every row. Never
-//! decides a load.
+//! Owns the trial's shape, the capacity of the tester's cables, and the conditions of every row.
+//! Never decides a load.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,23 +16,23 @@ use page::{Caveat, Key, Metric, Unit, Verdict};
 use trial::topology::{Pair, PortRef, Topology};
 use trial::{CountsOnly, Datagrams, Destination, Flow, FlowKind, Gate, Result, Role, Schedule};
 
-/// A study under way.
+/// Running study.
 pub(super) struct Rig<'s, 't> {
     pub(super) spec: &'s SwitchingSpec,
     pub(super) session: Session<'t>,
     topology: Topology,
-    /// The device under test.
+    /// Device under test.
     way: Way,
-    /// Those of its ports that take part, in its order.
+    /// Ports of the device that take part, in its order.
     pub(super) ports: Vec<PortRef>,
-    /// How often each label was asked for.
+    /// Number of trials by label.
     asked: BTreeMap<String, u32>,
-    /// Frames a second each way of one port that the cables carried under flood, by device and
+    /// Frames a second per port and direction that the cables carried under flood, by device and
     /// size.
     flooded_cables: BTreeMap<(Way, FrameSize), f64>,
 }
 
-/// A load to offer.
+/// Load to offer.
 #[derive(Debug, Clone)]
 pub(super) struct Offer {
     pub(super) label: String,
@@ -54,29 +54,29 @@ impl<'s, 't> Rig<'s, 't> {
         Self { spec, session, topology, way, ports, asked, flooded_cables }
     }
 
-    /// Devices to go on to.
+    /// Devices to measure.
     pub(super) fn subjects(&self) -> Vec<Way> {
         self.session.ways.subjects()
     }
 
-    /// Goes on to a device.
+    /// Switches to a device.
     pub(super) fn turn_to(&mut self, way: Way) {
         let device = self.session.ways.subject(way).map(|subject| subject.device.as_str());
         self.ports = self.spec.ports_of(device, &self.topology);
         self.way = way;
     }
 
-    /// Whether the hosts are a model's.
+    /// True if the hosts are models.
     pub(super) fn is_simulated(&self) -> bool {
         self.topology.is_simulated()
     }
 
-    /// Whether they do the device's work too.
+    /// True if the hosts run the device too.
     pub(super) fn shares_machine(&self) -> bool {
         self.session.ways.share_machine()
     }
 
-    /// Datagrams of one size.
+    /// Creates datagrams of one size.
     pub(super) fn frames(
         &self,
         size: FrameSize,
@@ -88,7 +88,7 @@ impl<'s, 't> Rig<'s, 't> {
         FlowKind::Datagrams(Datagrams { destination, ..plain })
     }
 
-    /// The same where nobody reads more of them than counts: a mesh has a flow for every two ports.
+    /// Creates datagrams of which only counts are read, as a mesh has a flow for every two ports.
     pub(super) fn counted_frames(&self, size: FrameSize, schedule: Schedule) -> FlowKind {
         let mut kind = self.frames(size, schedule, Destination::Receiver);
         if let FlowKind::Datagrams(asked) = &mut kind {
@@ -97,12 +97,12 @@ impl<'s, 't> Rig<'s, 't> {
         kind
     }
 
-    /// The ports in the order in which a pattern counts them.
+    /// Ports in the order of a pattern.
     fn in_order(&self, pattern: Pattern) -> Vec<PortRef> {
         self.spec.between.in_order(pattern, self.ports.len(), &self.ports)
     }
 
-    /// A pattern's pairs, from sender to receiver.
+    /// Pairs of a pattern, from sender to receiver.
     pub(super) fn pairs(&self, pattern: Pattern) -> Vec<Pair> {
         let ports = self.in_order(pattern);
         let streams = pattern.streams(ports.len()).into_iter();
@@ -111,23 +111,23 @@ impl<'s, 't> Rig<'s, 't> {
         streams.map(pair).collect()
     }
 
-    /// A flow from a port to a port, by their places.
+    /// Creates a flow between two ports, given by index.
     pub(super) fn flow(&self, (from, to): (usize, usize), role: Role, kind: FlowKind) -> Flow {
         let pair = Pair { from: self.ports[from].clone(), to: self.ports[to].clone() };
         Flow { role, ..Flow::measured(&pair, kind) }
     }
 
-    /// A measured one of plain frames.
+    /// Creates a measured flow of plain frames.
     pub(super) fn stream(&self, ends: (usize, usize), size: FrameSize, schedule: Schedule) -> Flow {
         self.flow(ends, Role::Measured, self.frames(size, schedule, Destination::Receiver))
     }
 
-    /// Offers it to the device.
+    /// Offers a load to the device.
     pub(super) fn offer(&mut self, offer: Offer) -> Result<Tried> {
         self.ask(self.way, offer)
     }
 
-    /// Offers it to the direct cables of the device's hosts.
+    /// Offers a load to the direct cables of the device's hosts.
     pub(super) fn offer_on_cables(&mut self, offer: Offer) -> Result<Tried> {
         self.ask(self.session.ways.bypass_of(self.way).unwrap_or(self.way), offer)
     }
@@ -144,7 +144,7 @@ impl<'s, 't> Rig<'s, 't> {
         self.session.run(Ask { label, way, block, duration, gate, flows, events: Vec::new() })
     }
 
-    /// Both ends of the direct cables among the device's hosts, each sending to the other.
+    /// Direct cables among the device's hosts, in both directions.
     fn cables(&self) -> Vec<Pair> {
         let Some(_) = self.session.ways.bypass_of(self.way) else { return Vec::new() };
         let cables = self.topology.cables_among(&self.ports).into_iter();
@@ -155,7 +155,7 @@ impl<'s, 't> Rig<'s, 't> {
         cables.flat_map(both).collect()
     }
 
-    /// Of these the ends of hosts that send in a pattern.
+    /// Directions of those cables whose hosts send in a pattern.
     pub(super) fn cables_of_senders(&self, pattern: Pattern) -> Vec<Pair> {
         let pairs = self.pairs(pattern);
         let hosts: BTreeSet<&str> = pairs.iter().map(|pair| pair.from.host.as_str()).collect();
@@ -163,8 +163,8 @@ impl<'s, 't> Rig<'s, 't> {
         self.cables().into_iter().filter(sends).collect()
     }
 
-    /// Floods the direct cables of the device's hosts, all at once: what the tester can do without
-    /// it.
+    /// Floods all direct cables of the device's hosts at once, to measure the tester without the
+    /// device.
     pub(super) fn learn_what_cables_carry(&mut self) -> Result<()> {
         if self.session.ways.bypass_of(self.way).is_none() {
             return Ok(());
@@ -184,13 +184,12 @@ impl<'s, 't> Rig<'s, 't> {
         Ok(())
     }
 
-    /// What each port's link carries of a size, where that is known and the same for all ports that
-    /// take part.
+    /// Line rate of the ports' links for a size; `None` if unknown, or if the ports differ.
     pub(super) fn line_rate(&self, size: FrameSize) -> Option<FrameRate> {
         self.link().common(self.spec.link_rate).map(|link| link.line_rate(size))
     }
 
-    /// What the slowest of these links carries: all ports send alike.
+    /// Line rate of the slowest link, as all ports send alike; `None` if unknown.
     pub(super) fn slowest_line(&self, size: FrameSize) -> Option<FrameRate> {
         self.link().slowest(self.spec.link_rate).map(|link| link.line_rate(size))
     }
@@ -199,39 +198,40 @@ impl<'s, 't> Rig<'s, 't> {
         Link::among(&self.topology, &self.ports)
     }
 
-    /// What every port can send of a size: the slowest line's rate, or else what cables carried.
+    /// Maximum rate of every port for a size: the slowest line rate, or the rate that cables
+    /// carried.
     pub(super) fn highest(&self, size: FrameSize) -> Option<FrameRate> {
         let cable = || self.flooded_cables.get(&(self.way, size)).map(|rate| FrameRate(*rate));
         self.slowest_line(size).or_else(cable).filter(|rate| rate.0 > 0.0)
     }
 
-    /// Whose limit a rate of each port shows, of one trial beside one flood of the cables.
+    /// Judges a rate of each port, from one trial and one flood of the cables.
     pub(super) fn verdict(&self, size: FrameSize, rate: Option<f64>, driven: Driven) -> Verdict {
         let (device, bypass) = (Bracket::exactly(rate), self.flood_of_cables(size));
         let rates = Rates::Brackets { device, bypass };
         self.judge(&Evidence::Rate(RateEvidence::of(rates, driven)))
     }
 
-    /// Whose limit a figure of the device shows.
+    /// Judges a figure of the device.
     pub(super) fn judge(&self, evidence: &Evidence<'_>) -> Verdict {
         self.session.ways.judge(self.way, evidence)
     }
 
-    /// What each way of a port's cable carried under flood.
+    /// Rate of a port's cable under flood, per direction.
     pub(super) fn flood_of_cables(&self, size: FrameSize) -> Option<Bracket> {
         let cable = self.flooded_cables.get(&(self.way, size));
         cable.map(|cable| Bracket::exactly(Some(*cable)))
     }
 
-    /// Whose doing it is that something was seen, or was not, which a control did not show: of what
-    /// only a device does, so that no direct cable need stand beside it.
+    /// Judges an effect that was seen or not, and that the control did not show. Only a device can
+    /// cause it, so no direct cable is needed.
     pub(super) fn sight(&self, seen: bool) -> Verdict {
         let setting = self.session.ways.setting(self.way);
         let setting = Setting { standing: Standing::Beside, ..setting };
         Evidence::Sight { seen, in_control: Some(false) }.verdict(setting)
     }
 
-    /// The conditions and caveats of a test's rows; verdict and n are the test's.
+    /// Conditions and caveats of a test's rows; the test adds the verdict and n.
     pub(super) fn row(&self, test: SwitchTest, size: Option<FrameSize>) -> Row {
         let mut row = Row::of(&self.session.ways, self.way, self.spec.profile);
         let conditions = &mut row.conditions;
@@ -251,7 +251,7 @@ impl<'s, 't> Rig<'s, 't> {
         row
     }
 
-    /// A test that can't be made here.
+    /// Result of a test that cannot be run here.
     pub(super) fn not_made(
         &self,
         test: SwitchTest,

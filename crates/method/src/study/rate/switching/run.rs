@@ -1,6 +1,6 @@
-//! The order of the study's tests, on one device after another.
+//! Order of the study's tests, on one device after another.
 //!
-//! Owns which tests can't be made where it runs. Never decides a load: that is each test's.
+//! Owns the choice of tests that cannot be run. Never decides a load: each test does.
 
 use super::finding::{Cases, DeviceFinding, SwitchingFinding, TestFinding};
 use super::rig::Rig;
@@ -34,7 +34,7 @@ impl SwitchingSpec {
     }
 }
 
-/// One test on one device.
+/// Runs one test on one device.
 fn run_test(rig: &mut Rig<'_, '_>, test: SwitchTest) -> Result<Cases> {
     use SwitchTest::{
         AddressCaching, AddressLearning, Broadcast, Congestion, HeadOfLine, Incast, LineRate,
@@ -56,7 +56,7 @@ fn run_test(rig: &mut Rig<'_, '_>, test: SwitchTest) -> Result<Cases> {
         LineRate => Cases::LineRate(line_rate::run(rig)?),
         Microburst => Cases::Microburst(microburst::run(rig)?),
         Incast => Cases::Incast(incast::run(rig)?),
-        // Those of a pattern, and those that hosts can't make.
+        // Tests of a pattern, and those that hosts cannot run.
         _ => Cases::Pattern(Vec::new()),
     })
 }

@@ -1,7 +1,8 @@
-//! The request of the study `switching`, and what it takes, known before anything is built or sent.
+//! Request for the study `switching`, with its checks and estimate before anything is built or
+//! sent.
 //!
-//! Owns what a request may hold. A test for which a device has too few ports is no fault of the
-//! request: its value says so.
+//! Owns the allowed contents of a request. A test for which a device has too few ports is no error
+//! of the request: its value says so.
 
 use measure::{FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
@@ -16,63 +17,63 @@ use crate::study::{
 use trial::topology::{PortRef, Topology};
 use trial::{Backend, Subject};
 
-/// Trials of a search over loads, or of numbers, on the average.
+/// Usual number of trials of a search over loads or numbers.
 const SEARCH_TRIALS: u64 = 12;
-/// Those of a search over cables that pass all that it looks for.
+/// Usual number of trials of a search over cables that pass all loads.
 const CABLE_TRIALS: u64 = 4;
 
 measure::ranged! {
-    /// Ports of a device that take part, at most.
+    /// Maximum number of a device's ports that take part.
     PortCount(u32 as i64, 2..=255, "ports that take part", "8 are a look");
-    /// Addresses that the address tests try, at most.
+    /// Maximum number of addresses that the address tests try.
     Stations(u32 as i64, 1..=1_048_576, "stations", "more than the table is said to hold");
-    /// Frames a second at which stations speak.
+    /// Frames a second that stations send.
     LearnRate(u64 as i64, 1..=1_000_000_000, "frames a second", "1000 is any switch's");
 }
 
-/// The request of the study.
+/// Request for the study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SwitchingSpec {
     /// Tests, in this order.
     pub tests: Vec<SwitchTest>,
     /// Frame sizes, with FCS.
     pub frames: Vec<FrameSize>,
-    /// At most so many of a device's ports take part, from the first on.
+    /// Maximum number of a device's ports that take part, from the first on.
     pub ports: PortCount,
-    /// Devices under test, in their variants. Empty: the first device, as it is found.
+    /// Devices under test, in their variants; if empty, the first device as found.
     pub subjects: Vec<Subject>,
-    /// Between which of the devices' ports; open: all of them, in their order.
+    /// Ports that take part; if none are named, all of them in the devices' order.
     #[serde(default, skip_serializing_if = "Between::is_open")]
     pub between: Between,
-    /// The frames' source.
+    /// Backend that sends the frames.
     pub backend: Backend,
-    /// The links' speed where it is known: for the highest load and the theoretical column. Where
-    /// the testbed states its ports' own, those of the ports that take part count instead.
+    /// Rate of the links if known, for the highest load and the theoretical column. If the testbed
+    /// states its ports' rates, those of the ports that take part count instead.
     pub link_rate: Option<Rate>,
-    /// The load phase of trials at a fixed load, and of a search's on the way.
+    /// Load phase of trials at a fixed load, and of a search's intermediate trials.
     pub duration: Nanos,
-    /// A throughput counts only after a trial this long.
+    /// Length of the trial that confirms a throughput.
     pub final_duration: Nanos,
-    /// A search ends when its bracket is this narrow, relative to its upper end.
+    /// Width of the bracket at which a search ends, relative to its upper end.
     pub precision: Precision,
-    /// No burst takes longer than this on a sender's wire.
+    /// Longest duration of a burst on a sender's wire.
     pub burst_duration: Nanos,
-    /// The most stations that the address tests try.
+    /// Maximum number of stations that the address tests try.
     pub stations: Stations,
-    /// At how many frames a second stations speak while their number is searched: at first, and
-    /// more slowly where that may be what floods are about.
+    /// Frames a second that stations send at first while their number is searched for. They send
+    /// more slowly if the rate may cause the floods.
     pub learn_rate: LearnRate,
-    /// The phases around each load.
+    /// Profile of the phases around each load.
     pub profile: Profile,
-    /// Tries of one trial before it is given up; at least 1.
+    /// Attempts at one trial before it is given up; at least 1.
     pub tries: Tries,
-    /// Rules of a pattern's search. Runs recorded without it kept to rules of their own.
+    /// Rules of a pattern's search. Runs recorded without this field had rules of their own.
     #[serde(default)]
     pub rules: SearchRules,
 }
 
 impl SwitchingSpec {
-    /// A look at RFC 2889: eight ports, two sizes, short trials.
+    /// First look at RFC 2889: eight ports, two sizes, short trials.
     pub fn quick() -> Self {
         Self {
             tests: SwitchTest::RFC2889.to_vec(),
@@ -94,7 +95,7 @@ impl SwitchingSpec {
         }
     }
 
-    /// RFC 2544's sizes, which RFC 2889 takes over, trials of 30 seconds, and all ports.
+    /// Sizes of RFC 2544, which RFC 2889 adopts, trials of 30 seconds, and all ports.
     pub fn strict() -> Self {
         let suite = &suite::RFC2889;
         Self {
@@ -154,7 +155,7 @@ impl SwitchingSpec {
         if self.tests.iter().any(|test| searches(*test)) { all.searching() } else { all }
     }
 
-    /// The rate of the slowest link that takes part, where it is known.
+    /// Rate of the slowest link that takes part; `None` if unknown.
     pub fn link(&self, topology: &Topology) -> Option<Rate> {
         let ways = self.ways(topology).ok()?;
         let device = |way| ways.subject(way).map(|subject| subject.device.as_str());
@@ -193,7 +194,7 @@ impl SwitchingSpec {
         }
     }
 
-    /// The patterns whose throughput it searches.
+    /// Patterns of the tests that search a throughput.
     pub fn patterns(&self) -> impl Iterator<Item = Pattern> {
         self.tests.iter().filter_map(|test| test.pattern())
     }
@@ -224,7 +225,7 @@ fn flows(test: SwitchTest, ports: u64) -> u64 {
     pattern.map_or(ports, of)
 }
 
-/// Whether its trials follow from the results of those before.
+/// True if a test's trials follow from the results of those before.
 fn searches(test: SwitchTest) -> bool {
     use SwitchTest::{AddressCaching, AddressLearning, Broadcast, Microburst};
     let of_numbers = matches!(test, AddressCaching | AddressLearning | Broadcast | Microburst);

@@ -1,9 +1,9 @@
-//! What a pattern of traffic passes: throughput without loss, the forwarding rate at the maximum
+//! Results of a traffic pattern: throughput without loss, the forwarding rate at the maximum
 //! offered load, and the highest forwarding rate of all loads (RFC 2889 §5.1 to §5.4).
 //!
 //! Owns a pattern's flows, through the device and over its hosts' cables, and the figures. All
-//! ports send alike: a load is a rate of each sending port. What is searched, and what is called a
-//! throughput, is the same for every pattern (`rate::throughput`).
+//! ports send alike: a load is a rate of each sending port. The search itself and the definition of
+//! throughput are the same for every pattern (`rate::throughput`).
 
 use measure::{FrameRate, FrameSize};
 
@@ -23,7 +23,7 @@ use trial::topology::Pair;
 use trial::{Flow, Gate, Result, Schedule};
 
 impl From<&SwitchingSpec> for Terms {
-    /// RFC 2544's throughput.
+    /// Terms of RFC 2544's throughput.
     fn from(spec: &SwitchingSpec) -> Self {
         Self {
             names: vec![GoalName::Rfc2544],
@@ -38,28 +38,29 @@ impl From<&SwitchingSpec> for Terms {
     }
 }
 
-/// A pattern among a device's ports, with frames of one size.
+/// Pattern among a device's ports, with frames of one size.
 #[derive(Debug, Clone, Copy)]
 struct Case {
     test: SwitchTest,
     pattern: Pattern,
     size: FrameSize,
-    /// How many ports send.
+    /// Number of sending ports.
     senders: usize,
-    /// What a receiver's port gets where every sender sends at its port's rate, at least 1.
+    /// Load of a receiving port while every sender sends at its port's rate, in ports' rates; at
+    /// least 1.
     overload: f64,
 }
 
-/// A case's search, over.
+/// Completed search of a case.
 struct Found {
     searched: Searched,
-    /// At the maximum offered load, and the frames that went astray there.
+    /// Counts at the maximum offered load, and the frames flooded to other hosts there.
     mol: Option<(Count, u64)>,
-    /// The trial with the highest forwarding rate.
+    /// Counts of the trial with the highest forwarding rate.
     highest: Option<Count>,
 }
 
-/// Every size.
+/// Runs the test for every size.
 pub(super) fn run(
     rig: &mut Rig<'_, '_>,
     test: SwitchTest,
@@ -72,7 +73,7 @@ pub(super) fn run(
     let mut cases = Vec::new();
     for size in rig.spec.frames.clone() {
         let case = Case { test, pattern, size, senders, overload };
-        // More than a receiver's port carries is not worth a trial.
+        // A load above the receiving port's line rate needs no trial.
         let line = rig.slowest_line(size).map_or(f64::INFINITY, |line| line.0 / overload);
         let own = search_case(rig, case, (&terms, line), None)?;
         let bypass = bypass(rig, case, (&terms, &goal), &own.searched)?;
@@ -81,13 +82,13 @@ pub(super) fn run(
     Ok(cases)
 }
 
-/// The load of each of a pattern's flows where each sender's `rate` is shared out evenly.
+/// Load of each of a pattern's flows, with each sender's `rate` divided evenly.
 pub(super) fn share(rig: &Rig<'_, '_>, pattern: Pattern, rate: FrameRate) -> Schedule {
     let (_, each) = pattern.senders(rig.ports.len());
     Schedule::Paced(FrameRate(rate.0 / each as f64))
 }
 
-/// Through the device, or each sender over its own cable.
+/// Searches through the device, or with each sender over its own cable.
 fn search_case(
     rig: &mut Rig<'_, '_>,
     case: Case,
@@ -135,8 +136,8 @@ fn send(rig: &mut Rig<'_, '_>, case: Case, cables: Option<&[Pair]>, load: Load) 
     rig.offer(Offer { label, flows, duration, gate })
 }
 
-/// What the senders get through without the device, each over its cable: by the same search, where
-/// the device's limit was reached and asks for it.
+/// Measures the senders without the device, over their cables, by the same search. `None` unless
+/// the device's limit was reached.
 fn bypass(
     rig: &mut Rig<'_, '_>,
     case: Case,
@@ -157,7 +158,7 @@ fn bypass(
     Ok(cables.searched.beside(goal))
 }
 
-/// A case's values.
+/// Values of a case.
 fn found_case(
     rig: &Rig<'_, '_>,
     case: Case,
@@ -196,7 +197,7 @@ fn found_case(
     }
 }
 
-/// The rates of one trial, under their name in rows.
+/// Rates of one trial, under their name in rows.
 fn rates(rig: &Rig<'_, '_>, case: Case, row: &Row, name: &str, count: Option<Count>) -> Rates {
     let mut row = row.clone();
     row.set(Key::RateName, name);

@@ -1,6 +1,6 @@
-//! What floods of one path tell a search before its first load.
+//! Information from floods of one path, before a search's first load.
 //!
-//! Owns which floods tell of the path and which of the tester. Never floods.
+//! Owns the distinction between floods limited by the path and by the tester. Never floods.
 
 use measure::FrameRate;
 use measure::quantile::median;
@@ -11,22 +11,22 @@ use crate::study::Tried;
 use crate::study::rate::counts::{lost, lost_on_path, seen, sent, slowest_sender};
 use crate::study::rate::sustained::{Delivery, FAR_OVER};
 
-/// What floods of one path told.
+/// Results of floods of one path.
 #[derive(Debug, Clone, Default)]
 pub(in crate::study::rate) struct Floods {
-    /// Frames a second that each sending port got out, trial by trial: the slowest of them.
+    /// Rate of the slowest sending port in each flood, in frames a second.
     pub(super) rates: Vec<f64>,
-    /// The last one that the path could not carry by far: what a search would see at the tester's
-    /// highest rate, where a paced load is hardest to keep.
+    /// Last flood far above the path's capacity: the result of a search at the tester's highest
+    /// rate, where a paced load is hardest to keep.
     pub(super) overload: Option<search::Seen>,
-    /// What came of those that the path and not the tester limited.
+    /// Floods limited by the path and not by the tester.
     pub(super) limited: Vec<Delivery>,
-    /// And of the others that lost nothing but on the path.
+    /// Other floods that lost frames only on the path.
     pub(super) others: Vec<Delivery>,
 }
 
 impl Floods {
-    /// Of a flood, if it is valid.
+    /// Takes in a flood, if it is valid.
     pub(in crate::study::rate) fn take(&mut self, tried: &Tried, precision: f64) {
         let Some(flows) = seen(tried) else { return };
         let rate = slowest_sender(tried);
@@ -49,17 +49,17 @@ impl Floods {
         }
     }
 
-    /// The most that each sending port can offer; `None` without a valid flood.
+    /// Maximum rate of each sending port; `None` without a valid flood.
     pub(in crate::study::rate) fn most(&self) -> Option<FrameRate> {
         median(&self.rates).filter(|rate| *rate > 0.0).map(FrameRate)
     }
 
-    /// Whether there was one that tells of the tester.
+    /// True if no flood measured the tester.
     pub(in crate::study::rate) const fn is_empty(&self) -> bool {
         self.rates.is_empty()
     }
 
-    /// As a run of its own rules knew one flood: by the mean of the senders, and nothing of one
+    /// Converts to the rules of earlier runs of patterns: the mean of the senders, and no flood
     /// that was held back.
     pub(in crate::study::rate) fn of_patterns(mut self, mean: f64) -> Self {
         self.rates = vec![mean];

@@ -1,7 +1,7 @@
-//! The storage study's sentences: where an operation's time is spent, what another network would
-//! give, and whether round trips explain what a device adds.
+//! Sentences of the storage study: where an operation's time is spent, the gain from another
+//! network, and if RTTs explain the latency that a device adds.
 //!
-//! Owns the wording. Never reckons: every number is a value's, but for how much more one is.
+//! Owns the wording. Never computes: every number is a value's, except for relative gains.
 
 use page::{Answer, Figure, Headline, Reply, Unit, Verdict, words};
 use trial::record::StorageLocation;
@@ -9,18 +9,18 @@ use trial::record::StorageLocation;
 use super::super::finding::{Added, Operations, StorageCase, StorageFinding};
 use crate::study::view::stated;
 
-/// Below this share of an operation's time the network is not what a storage waits for.
+/// Share of an operation's time below which the network is not the bottleneck.
 const STORAGE_BOUND: f64 = 0.05;
 
-/// The network's share in each case, what a network or a device without latency would give, and
-/// whether the prediction held.
+/// Answers on the network's share in each case, the gain without latency of the network or the
+/// device, and the prediction.
 pub(super) fn answers(found: &StorageFinding) -> Vec<Answer> {
     let cases = found.cases().filter(|case| !case.place.is_cable());
     cases.flat_map(|case| [time_spent(case), added(case)]).flatten().collect()
 }
 
-/// Where the time is spent. Of operations that cross no network, or of which nobody knows, nothing
-/// is said but how many there were.
+/// States where the time is spent. Without a network, or if that is unknown, only the number of
+/// operations is stated.
 fn time_spent(case: &StorageCase) -> Option<Answer> {
     let text = match case.location? {
         StorageLocation::Remote => return network_share(case),
@@ -35,7 +35,7 @@ fn time_spent(case: &StorageCase) -> Option<Answer> {
     Some(operations(text.to_owned(), case).limited_by(case.all.rate.verdict))
 }
 
-/// An answer led by the operations a second, with their job and device.
+/// Creates an answer led by the operations a second, with their job and device.
 fn operations(text: String, case: &StorageCase) -> Answer {
     Answer::new(text).led_by(&case.all.rate).asked("IOPS").of_case(label(case))
 }
@@ -65,7 +65,7 @@ fn block_in_words(octets: u64) -> String {
     }
 }
 
-/// The percentage by which such a rate would be higher.
+/// Gain of a rate in percent.
 fn gain(case: &StorageCase, rate: Option<&Figure>) -> Option<String> {
     let more = rate?.value? / case.all.rate.value? - 1.0;
     Some(words::percent(more.max(0.0)))
@@ -104,7 +104,7 @@ fn network_share(case: &StorageCase) -> Option<Answer> {
     Some(operations(text, case).stating([share]).limited_by(verdict))
 }
 
-/// The gain from a link and from a device without latency.
+/// Gain from a link and from a device without latency.
 fn without_latency(case: &StorageCase) -> Option<String> {
     let most = gain(case, case.without_latency.as_ref())?;
     let faster = gain(case, case.over_faster_link.as_ref());
@@ -115,14 +115,14 @@ fn without_latency(case: &StorageCase) -> Option<String> {
     Some(format!(" Without latency: at most {most} more IOPS{faster}{device}."))
 }
 
-/// True if the storage host and its disk were seen to take most of an operation's time.
+/// True if the storage host and its disk measurably take most of an operation's time.
 fn storage_takes_most(own: &Operations) -> bool {
     let [_, _, node, disk, _] = &own.parts;
     let storage: f64 = [node, disk].into_iter().flatten().filter_map(|part| part.value).sum();
     own.latency.value.is_some_and(|whole| 2.0 * storage > whole)
 }
 
-/// What the device adds, predicted against observed.
+/// Latency added by the device, predicted and observed.
 fn added(case: &StorageCase) -> Option<Answer> {
     let Added { observed, predicted, agrees, .. } = case.foremost().added.as_ref()?;
     let value = observed.value?;

@@ -1,4 +1,4 @@
-//! The tcp study's answers: a sentence for each direction alone, and one for both at once.
+//! Answers of the tcp study: a sentence for each direction alone, and one for both at once.
 //!
 //! Never words a table.
 
@@ -35,7 +35,7 @@ fn answer(found: &TcpFinding, case: &TcpCase) -> Answer {
     };
     let mut answer = summary(found, case).limited_by(verdict);
     let is_both = case.test == TcpDirection::Bidirectional;
-    // Both ways at once the acknowledgements take their share, so that less is no answer.
+    // In both directions at once acknowledgements take their share, so a lower rate is no answer.
     if case.whole.share().is_none() || (is_full.is_none() && is_both) {
         return answer.asked("TCP goodput");
     }
@@ -44,8 +44,7 @@ fn answer(found: &TcpFinding, case: &TcpCase) -> Answer {
     answer.to("Line rate by TCP?", is_full.into())
 }
 
-/// The goodput beside the direct cable's, its share of what the link carries, and what held the
-/// hosts up.
+/// Goodput with the direct cable's, its share of the link's capacity, and the hosts' limit.
 fn summary(found: &TcpFinding, case: &TcpCase) -> Answer {
     let whole = &case.whole;
     let gauge = Gauge::new("TCP payload", whole.goodput.unit)

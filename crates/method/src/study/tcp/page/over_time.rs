@@ -1,5 +1,5 @@
-//! Goodput over time: a picture for each test with all its paths in it, and each flow second by
-//! second, of the cases' first valid trials.
+//! Goodput over time: a picture for each test with all its paths, and each flow second by second,
+//! from the cases' first valid trials.
 //!
 //! Never averages over trials.
 
@@ -13,13 +13,13 @@ use crate::study::tcp::cell::FirstFlow;
 use crate::study::tcp::finding::{Part, TcpCase, TcpFinding};
 use crate::study::view::{Place, Who, streams};
 
-/// A cable that is this many times faster leaves nothing to be seen of the device, and is left out.
+/// Factor above which a faster cable is left out, as it would hide the device's curve.
 const TOO_FAST: f64 = 10.0;
 
-/// Points that a pointer can find; a longer line has none.
+/// Maximum number of points that can be hovered over; a longer line has none.
 const MOST_POINTS: usize = 60;
 
-/// One flow of a case's first valid trial.
+/// Flow of a case's first valid trial.
 struct Curve<'a> {
     label: &'a str,
     place: &'a Place,
@@ -65,7 +65,7 @@ fn comparable<'a, 'b>(curves: &'b [Curve<'a>]) -> Vec<&'b Curve<'a>> {
     curves.iter().filter(fits).collect()
 }
 
-/// All streams of a flow together; a colour for each flow, the direct cable dashed.
+/// Picture of all streams of a flow together; a colour for each flow, the direct cable dashed.
 fn picture(curves: &[&Curve<'_>]) -> Picture {
     let whos: BTreeSet<&Who> = curves.iter().map(|curve| &curve.place.who).collect();
     let directions: BTreeSet<Option<Direction>> =

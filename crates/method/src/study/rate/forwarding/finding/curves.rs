@@ -1,7 +1,6 @@
-//! Frames lost by offered load, from every valid paced trial: searches, loss curves and latency
-//! trials count alike.
+//! Loss by offered load, from every valid paced trial of searches, loss curves and latency tests.
 //!
-//! Owns which trials count. Sums trials at one rate; never fits a curve.
+//! Owns the choice of trials. Sums trials at one rate; never fits a curve.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +8,14 @@ use super::loads::datagrams;
 use crate::study::view::{Frames, Who};
 use trial::{Schedule, Trial, TrialRecord};
 
-/// A curve for each size and path.
+/// Curves by frame size and path.
 #[derive(Debug, Default)]
 pub(in super::super) struct Curves(pub(in super::super) BTreeMap<(Frames, Who), Curve>);
 
-/// Trials by the rate that was asked for, in whole frames a second.
+/// Trials by requested rate, in whole frames a second.
 pub(in super::super) type Curve = BTreeMap<u64, Offered>;
 
-/// Trials at one rate, together.
+/// Sum of the trials at one rate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in super::super) struct Offered {
     pub(in super::super) sent: u64,
@@ -25,7 +24,8 @@ pub(in super::super) struct Offered {
 }
 
 impl Curves {
-    /// Adds a trial, where it is valid. A device that was reset lost for another reason.
+    /// Adds a valid trial. Trials with a reset are excluded, as they lose frames for another
+    /// reason.
     pub(in super::super) fn take(&mut self, trial: &Trial, record: &TrialRecord) {
         if !record.outcome.is_valid() || !trial.events.is_empty() {
             return;

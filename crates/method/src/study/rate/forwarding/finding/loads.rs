@@ -1,7 +1,8 @@
-//! How the loads were made, over a study's trials: which backend sent and which receiver counted,
-//! with the recorded reasons, and the gaps of the best paced loads.
+//! Senders and receivers of the loads over a study's trials, with the recorded reasons, and the
+//! gaps of the best paced loads.
 //!
-//! Owns which trial is shown: of each path the highest paced load without loss. Never judges one.
+//! Owns the choice of the trial shown: on each path the highest paced load without loss. Never
+//! judges one.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,17 +13,17 @@ use crate::study::view::{Frames, Who};
 use trial::record::{DatagramsRecord, FlowRecord};
 use trial::{Datagrams, FlowKind, Role, Schedule, Trial, TrialRecord};
 
-/// The best loads of no more sizes than this are kept: the smallest.
+/// Maximum number of sizes, the smallest, whose best loads are kept.
 const MOST_SIZES: usize = 4;
 
-/// The makers of loads, and the best load of each size.
+/// Senders and receivers of the loads, and the best load of each size.
 #[derive(Debug, Default)]
 pub(in super::super) struct Loads {
     pub(in super::super) makers: BTreeMap<Maker, Made>,
     pub(in super::super) best: BTreeMap<Frames, BTreeMap<Who, LosslessLoad>>,
 }
 
-/// A sender and a receiver, each with the recorded reason.
+/// Sender and receiver, with the recorded reasons.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) struct Maker {
     pub(in super::super) backend: String,
@@ -31,14 +32,14 @@ pub(in super::super) struct Maker {
     pub(in super::super) receiver_reason: String,
 }
 
-/// The flows that one maker made.
+/// Flows of one sender and receiver.
 #[derive(Debug, Default)]
 pub(in super::super) struct Made {
     pub(in super::super) flows: u64,
     pub(in super::super) through: BTreeSet<Who>,
 }
 
-/// One trial's load, and the gaps of what came of it.
+/// Load of one trial, and the gaps of its arrivals.
 #[derive(Debug)]
 pub(in super::super) struct LosslessLoad {
     pub(in super::super) rate: FrameRate,
@@ -96,7 +97,7 @@ impl Loads {
     }
 }
 
-/// Datagrams that were measured: what was asked for, and what came of it.
+/// Measured datagram flows, with request and record.
 pub(super) fn datagrams<'a>(
     trial: &'a Trial,
     record: &'a TrialRecord,

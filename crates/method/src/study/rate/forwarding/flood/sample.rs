@@ -1,7 +1,6 @@
-//! What one flood came to: its rates, of all its flows together, and of a longer beside a shorter
-//! one what came in between.
+//! Result of one flood: its rates over all flows, and those of a longer flood beyond a shorter one.
 //!
-//! Owns that arithmetic. Never runs a flood, and never says whose limit it showed.
+//! Owns that arithmetic. Never runs a flood, and never decides whose limit it showed.
 
 use measure::Nanos;
 
@@ -11,39 +10,39 @@ use crate::study::rate::pacing::starved;
 use crate::study::rate::sustained::{FAR_OVER, backlog};
 use trial::record::DatagramsRecord;
 
-/// One block's rates, frames a second.
+/// Rates of one block, in frames a second.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Sample {
     pub(super) block: u32,
     pub(super) offered: f64,
     pub(super) sent: f64,
     pub(super) received: f64,
-    /// What one frame of each flow adds to `received`.
+    /// Change of `received` by one frame of each flow.
     pub(super) frame: f64,
-    /// Frames after each flow's first that came, and the longest time in which, in seconds.
+    /// Frames received after each flow's first, and the longest time for them, in seconds.
     pub(super) came: f64,
     pub(super) span: f64,
-    /// What may be others' of it, in whose place the load's were lost.
+    /// Counted frames that may be other traffic and hide lost ones.
     pub(super) open: f64,
     pub(super) lost: f64,
     pub(super) duplicated: f64,
     pub(super) reordered: f64,
     pub(super) loss_ratio: f64,
-    /// The share of the time in which the sender paused and the path had run empty.
+    /// Share of the time in which the sender paused and the path had drained.
     pub(super) starved: f64,
 }
 
 impl Sample {
-    /// The sums over the flows; of all their frames the share that the path did not bring through
-    /// in the time of the load. `width` is what a backlog has to exceed.
+    /// Sums over the flows. The loss ratio is the share of all frames that the path did not carry
+    /// during the load. `width` is the threshold of a backlog.
     pub(super) fn of(block: u32, flows: &[&DatagramsRecord], width: f64, is_counted: bool) -> Self {
         let none = Self { block, ..Self::default() };
         let mut all = flows.iter().fold(none, |sum, flow| sum.plus(flow));
         let (lost, queued) = (lost(flows) as f64, backlog(flows, width));
         let by_count = ((lost + queued) / sent(flows).max(1) as f64).min(1.0);
         all.loss_ratio = by_count;
-        // Of a path that gives way, what comes out a second of what goes in: of few frames the
-        // first and the last are much of a count. A device's counter has seen all of them.
+        // Under overload, the loss ratio follows from the rates: the first and the last of few
+        // frames distort a count. A device's counter has seen all frames.
         if !is_counted && (queued > 0.0 || by_count > FAR_OVER) {
             all.loss_ratio = (1.0 - all.received / all.sent.max(f64::MIN_POSITIVE)).max(0.0);
         }
@@ -53,8 +52,8 @@ impl Sample {
         all
     }
 
-    /// Of a longer flood beside a shorter one: what came in between, without what a bucket gave to
-    /// either. The bucket's frames too.
+    /// Rates of a longer flood beyond a shorter one, without a token bucket's frames; also returns
+    /// the number of those frames.
     pub(super) fn beyond(self, shorter: &Self) -> Option<(Self, f64)> {
         let rate = (self.came - shorter.came) / (self.span - shorter.span);
         if self.span < LONGER * shorter.span || rate <= 0.0 {
@@ -68,7 +67,8 @@ impl Sample {
         Some((Self { received, loss_ratio, lost: self.sent - received, starved, ..self }, bucket))
     }
 
-    /// Counts over the sending time; what was received over the longer of sending and receiving.
+    /// Adds a flow: counts over the sending time, received frames over the longer of sending and
+    /// receiving time.
     fn plus(self, seen: &DatagramsRecord) -> Self {
         let over = |count: u64, time: Nanos| match time {
             Nanos::ZERO => 0.0,

@@ -1,7 +1,7 @@
-//! Which values are only bounds on a device, and why: where the tester was the limit.
+//! Values that are only bounds on a device because the tester was the limit, with the reasons.
 //!
-//! Owns the reasons alone: the values stand in the tables of rates and bursts. Never decides that
-//! the tester was the limit; the study's verdict does.
+//! Owns the reasons alone: the values are in the tables of rates and bursts. Never decides that the
+//! tester was the limit; the study's verdict does.
 
 use page::{Block, Caveat, Cell, Figure, Style};
 
@@ -10,10 +10,10 @@ use super::rated::{Kind, bound};
 use super::rates;
 use super::{listing, shows_bound};
 
-/// A value that may be a bound.
+/// Value that may be a bound.
 struct Candidate<'a> {
     way: OneWay<'a, Figure>,
-    /// The kind of rate; none for a burst.
+    /// Kind of rate; `None` for a burst.
     kind: Option<Kind>,
     cable: Option<&'a Figure>,
 }

@@ -1,5 +1,5 @@
 //! Back-to-back frames (RFC 2544 §26.4 as updated by RFC 9004): the longest burst without loss by
-//! frame size, and the buffer time that follows, implied and corrected.
+//! frame size, and the resulting buffer time, implied and corrected.
 //!
 //! Owns the columns that RFC 9004 asks for. Never computes either time.
 
@@ -9,7 +9,7 @@ use super::super::finding::{BufferTimes, BurstSide, ForwardingFinding, Spread};
 use super::smallest::{self, Part};
 use super::{bounded, listing, rate_cell, shows_bound};
 
-/// The longest burst at the smallest frames.
+/// Answers on the longest burst at the smallest frames.
 pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
     let parts = found.bursts.iter().map(|case| {
         let (way, cable) = (case.device.way(), case.cable.as_ref());

@@ -1,6 +1,6 @@
-//! Floods: what arrives, in sentences where no search says more, and every frame of it.
+//! Floods: received rates in sentences if no search has more to say, and the counts of all frames.
 //!
-//! Owns the table of counts. Never states what was received twice: the table of rates has it.
+//! Owns the table of counts. Never states a received rate twice: the table of rates has it.
 
 use page::{Answer, Bound, Table, Unit};
 
@@ -9,7 +9,7 @@ use super::listing;
 use super::rated::{Origin, Rated};
 use super::smallest::{several_devices, shown_sizes};
 
-/// Every rate that a flood brought.
+/// Rates of all floods.
 pub(super) fn rates(found: &ForwardingFinding) -> Vec<Rated<'_>> {
     let cases = &found.floods;
     let mut all = Vec::new();
@@ -29,7 +29,7 @@ pub(super) fn rates(found: &ForwardingFinding) -> Vec<Rated<'_>> {
     all
 }
 
-/// One for each device, way and frame size, and only where no search said more.
+/// Answers, one for each device, direction and frame size, if no search has more to say.
 pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
     if !found.throughput.is_empty() {
         return Vec::new();
@@ -48,7 +48,7 @@ fn answer(rated: &Rated<'_>, several: bool) -> Answer {
     rated.answer(several).bounded(is_most.then_some(Bound::Most))
 }
 
-/// Offered, sent, lost, duplicated and reordered of a flood.
+/// Table of a flood's counts: offered, sent, lost, duplicated and reordered.
 pub(super) fn table(found: &ForwardingFinding) -> Option<Table> {
     let ways = found.floods.iter().flat_map(|case| case.traffic.each(&case.counts));
     let mut ways: Vec<OneWay<'_, FloodCounts>> = ways.collect();

@@ -1,8 +1,8 @@
-//! Forwarding interrupted, by frame size: the time a device goes on losing frames after an overload
-//! (RFC 2544 §26.5), and the time a reset takes (RFC 6201), by both estimates.
+//! Interruptions of forwarding, by frame size: the recovery time after an overload (RFC 2544
+//! §26.5), and the time of a reset (RFC 6201), by both estimates.
 //!
-//! Owns the words of an overload, and which estimate of a reset is told first. Never says how long
-//! a device takes that was not overloaded.
+//! Owns the wording of an overload, and the choice of a reset's first estimate. Never states the
+//! recovery of a device that was not overloaded.
 
 use page::{Answer, Block, Cell, Figure, Table, words};
 
@@ -23,7 +23,7 @@ fn times(
     cases.flat_map(|case| case.traffic.each(&case.times).map(|way| (case.overload, way)))
 }
 
-/// The recovery at the smallest frames.
+/// Answers on the recovery at the smallest frames.
 pub(super) fn recoveries(found: &ForwardingFinding) -> Vec<Answer> {
     let parts = times(found).map(|(overload, way)| {
         let percent = overload.map(|overload| words::trimmed(overload.percent, 1));
@@ -60,7 +60,7 @@ fn recovery_table(found: &ForwardingFinding) -> Option<Table> {
         .unless_empty()
 }
 
-/// The outage at the smallest frames, by the frames lost.
+/// Answers on the outage at the smallest frames, by the frames lost.
 pub(super) fn resets(found: &ForwardingFinding) -> Vec<Answer> {
     let outages = found.resets.iter().flat_map(|case| case.traffic.each(&case.outages));
     let parts = outages.filter_map(|outages| {

@@ -1,7 +1,7 @@
 //! Latency at the throughput and at shares of it (RFC 2544 §26.2): typical and worst-case latency
-//! and delay variation by frame size, as RFC 8219 §7 has them.
+//! and delay variation by frame size, as in RFC 8219 §7.
 //!
-//! Owns the load beside which a device's delay is told first. Never subtracts two values.
+//! Owns the choice of the first load to state. Never subtracts two values.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ use super::plot::{Line, Sizes};
 use super::smallest::{self, Part};
 use super::{listing, rate_cell, shows_bound};
 
-/// Delays of one way under one load.
+/// Delays in one direction under one load.
 #[derive(Debug, Clone, Copy)]
 struct Delayed<'a> {
     load: Option<DelayLoad>,
@@ -38,7 +38,7 @@ fn all(found: &ForwardingFinding) -> Vec<Delayed<'_>> {
     all
 }
 
-/// Typical latency at the smallest frames, with the worst case and the cable's.
+/// Answers on the typical latency at the smallest frames, with the worst case and the cable's.
 pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
     let mut parts = Vec::new();
     for case in &found.latency {
@@ -60,7 +60,7 @@ fn part<'a>(
     let percent = load.map(|load| load.percent);
     let conditions = percent.filter(|percent| *percent != 100);
     Some(Part {
-        // What the tester's own delay hides can only be less.
+        // The tester's own delay can only reduce the device's.
         bound: shows_bound(&way).then_some(Bound::Most),
         cable,
         percent,
@@ -78,7 +78,7 @@ pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
     pictures.into_iter().chain(table(all).map(Block::Table)).collect()
 }
 
-/// Typical and worst-case latency by frame size under one load.
+/// Plot of typical and worst-case latency by frame size under one load.
 fn picture(percent: u32, all: &[Delayed<'_>]) -> Option<Picture> {
     let has_value = |one: &&Delayed<'_>| {
         let Delays { typical, worst, .. } = one.way.found;
@@ -121,7 +121,7 @@ fn picture(percent: u32, all: &[Delayed<'_>]) -> Option<Picture> {
     Some(Picture { image: Image::Plot(Plot { title, x: sizes.axis(), y, series }), caption })
 }
 
-/// One row for each size, load and way.
+/// Table with one row for each size, load and direction.
 fn table(all: Vec<Delayed<'_>>) -> Option<Table> {
     let title = "One-way delay at the throughput: typical (TL), worst case (WCL), variation (PDV)";
     let note = "At a share of the throughput found (RFC 2544 §26.2), every frame tagged. TL: the \

@@ -1,7 +1,8 @@
 //! Frame loss by offered load (RFC 2544 §26.3): the curve from every valid paced trial, and the
-//! table of loss ratios: the study's own points, floods, and searches that found no limit.
+//! table of loss ratios. The table has the study's own points, floods, and searches without a
+//! limit.
 //!
-//! Owns how curves share a picture. Never fits one.
+//! Owns the grouping of curves in pictures. Never fits one.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +17,7 @@ use super::{listing, quantity};
 use crate::study::view::{Frames, Who};
 use measure::FrameRate;
 
-/// No more pictures than this; the table has all.
+/// Maximum number of pictures; the table has all.
 const MOST_PICTURES: usize = 8;
 
 pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
@@ -24,8 +25,8 @@ pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
     pictures.into_iter().chain(table(found).map(Block::Table)).collect()
 }
 
-/// One picture with a colour for each size, or, where there are several devices, one for each size
-/// with a colour for each device.
+/// Pictures: one with a colour for each size, or with several devices, one for each size with a
+/// colour for each device.
 fn pictures(curves: &BTreeMap<(Frames, Who), Curve>) -> Vec<Picture> {
     let sizes: BTreeSet<&Frames> = curves.keys().map(|(frames, _)| frames).collect();
     let whos: BTreeSet<&Who> = curves.keys().map(|(_, who)| who).collect();
@@ -81,7 +82,7 @@ fn point(rate: u64, Offered { sent, lost, trials }: Offered) -> Point {
     Point::plain(rate as f64, share, text)
 }
 
-/// A share of frames lost, whichever test found it.
+/// Loss ratio found by any test.
 struct Lost<'a> {
     way: OneWay<'a, Figure>,
     test: ForwardingTest,

@@ -1,5 +1,5 @@
-//! How the load was made: which backend sent and which receiver counted, with the recorded reasons,
-//! and how even the paced loads were: gaps between departures and between arrivals.
+//! Making of the loads: the senders and receivers, with the recorded reasons, and the pacing of the
+//! loads by the gaps between departures and between arrivals.
 //!
 //! Shows the gaps of single trials and the study's own quantiles. Never judges a trial by them.
 
@@ -16,7 +16,7 @@ use super::listing;
 use crate::study::rate::pacing::{PacingValues, QUANTILES};
 use crate::study::view::{Frames, Who};
 
-/// The share of gaps at which a pointer finds a value.
+/// Shares of gaps that can be hovered over.
 const MARKED: [f64; 6] = [0.01, 0.1, 0.5, 0.9, 0.99, 0.999];
 
 pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
@@ -27,7 +27,7 @@ pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
     blocks
 }
 
-/// Sender and receiver with their reasons, over all trials that ran.
+/// Table of senders and receivers with their reasons, over all trials that ran.
 fn makers(loads: &Loads) -> Option<Table> {
     let named = |name: &str, why: &str| {
         let name = if name.is_empty() { "not recorded" } else { name };
@@ -45,7 +45,7 @@ fn makers(loads: &Loads) -> Option<Table> {
         .unless_empty()
 }
 
-/// The highest paced load of a size that lost nothing, on each path.
+/// Gaps of the highest paced load of a size without loss, on each path.
 fn picture(frames: &Frames, loads: &BTreeMap<Who, LosslessLoad>) -> Picture {
     let mut series: Vec<Series> = Vec::new();
     for (colour, (who, load)) in loads.iter().enumerate() {
@@ -74,7 +74,8 @@ fn picture(frames: &Frames, loads: &BTreeMap<Who, LosslessLoad>) -> Picture {
     Picture { image: Image::Plot(Plot { title, x, y, series }), caption }
 }
 
-/// Gaps of zero, frames of one batch, stand at a thousandth of the nominal gap.
+/// Curve of gaps. Gaps of zero, from frames of one batch, are drawn at a thousandth of the nominal
+/// gap.
 fn curve(gaps: &Histogram, nominal_ns: f64) -> (Vec<(f64, f64)>, Vec<Point>) {
     let at = |q: f64| ((gaps.quantile(q).0 as f64 / nominal_ns).max(0.001), q);
     let line = (0..=200).map(|i| at(f64::from(i) / 200.0 * 0.999)).collect();
@@ -87,7 +88,7 @@ fn curve(gaps: &Histogram, nominal_ns: f64) -> (Vec<(f64, f64)>, Vec<Point>) {
     (line, MARKED.map(point).into())
 }
 
-/// The study's quantiles of gaps at the throughput, and the burst fraction.
+/// Table of the study's quantiles of gaps at the throughput, and the burst fraction.
 fn table(found: &ForwardingFinding) -> Option<Table> {
     let loads = found.throughput.iter().flat_map(|case| case.traffic.each(&case.pacing));
     let mut loads: Vec<OneWay<'_, PacingValues>> = loads.collect();

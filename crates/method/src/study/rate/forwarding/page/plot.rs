@@ -1,7 +1,7 @@
-//! Rates by frame size beside the theoretical line: the graph that RFC 2544 §26.1 asks for, one for
-//! each kind of rate where several devices stand beside one another.
+//! Plots of rates by frame size with the theoretical line: the graph of RFC 2544 §26.1, one for
+//! each kind of rate if there are several devices.
 //!
-//! Owns what the study's plots by frame size share. Never joins two goals.
+//! Owns the common parts of the study's plots by frame size. Never joins two goals.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::super::finding::{OneWay, Traffic};
 use super::rated::{Kind, Rated};
 use crate::study::view::{Frames, Who};
 
-/// Points that belong to one line: through what, and between which hosts.
+/// Identity of a line's points: the device or cable, and the hosts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Line {
     who: Who,
@@ -24,7 +24,7 @@ impl Line {
         Self { who: traffic.place.who.clone(), hosts: traffic.place.hosts() }
     }
 
-    /// A name in a legend, with the hosts where those of others differ.
+    /// Name in a legend, with the hosts if those of others differ.
     pub(super) fn name(&self, others: &[Self]) -> String {
         if others.iter().all(|other| other.hosts == self.hosts) {
             self.who.name()
@@ -52,7 +52,7 @@ impl Sizes {
         Axis::names("frame size in octets, FCS included", &names)
     }
 
-    /// A value above its size.
+    /// Point of a value at its size.
     pub(super) fn point(&self, way: &OneWay<'_, Figure>) -> Point {
         let (frames, value) = (&way.traffic.frames, way.found);
         Point {
@@ -65,8 +65,7 @@ impl Sizes {
     }
 }
 
-/// One picture for all, or, where several devices stand beside one another, one for each kind of
-/// rate.
+/// Pictures: one for all, or with several devices, one for each kind of rate.
 pub(super) fn pictures(rates: &[Rated<'_>], link: Option<Rate>) -> Vec<Picture> {
     let shown: Vec<&Rated<'_>> = rates
         .iter()
@@ -104,7 +103,7 @@ fn picture(title: &str, shown: &[&Rated<'_>], lines: &[Line], link: Option<Rate>
                 continue;
             }
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
-            // Colour tells kinds apart, or devices where there is one kind.
+            // Colours distinguish kinds, or devices if there is a single kind.
             let (name, colour) = match line.name(lines) {
                 name if kinds.len() > 1 => (format!("{}, {name}", kind.name()), kind_at),
                 name => (name, line_at),

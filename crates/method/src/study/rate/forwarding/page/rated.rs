@@ -1,6 +1,6 @@
-//! A rate that a page tells: how it was found, over which way, and whether it is only a bound.
+//! Rate on a page: its test, its path, and whether it is only a bound.
 //!
-//! Owns what a rate is called. Never states one without its count.
+//! Owns the name of a rate. Never states one without its count.
 
 use page::{Answer, Bound, Caveat, Figure, Gauge, MarkKind, Verdict, words};
 
@@ -10,7 +10,7 @@ use crate::study::line_share::line_rate_of;
 use crate::study::view::{line_rate, stated};
 use crate::verdict::TESTER_SHARE;
 
-/// A kind of rate. Two goals are two quantities.
+/// Kind of rate; two goals are two quantities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Flood,
@@ -26,20 +26,20 @@ impl Kind {
     }
 }
 
-/// The test behind a rate.
+/// Test behind a rate.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Origin<'a> {
     Flood(&'a FloodCounts),
     Search(&'a GoalCase),
 }
 
-/// A rate one way, and that of the same procedure over the direct cable beside it.
+/// Rate in one direction, and that of the same procedure over the direct cable.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rated<'a> {
     pub(super) way: OneWay<'a, RateValue>,
     pub(super) origin: Origin<'a>,
     pub(super) cable: Option<&'a Figure>,
-    /// True if it is a cable's, and stands beside a device's.
+    /// True for a cable's rate that belongs to a device's.
     pub(super) is_beside: bool,
 }
 
@@ -59,13 +59,13 @@ impl<'a> Rated<'a> {
         self.way.traffic
     }
 
-    /// True if it is a device's, of all of a load.
+    /// True for a device's rate of a whole load.
     pub(super) fn is_whole_of_device(&self) -> bool {
         let place = self.way.place();
         !place.is_cable() && place.is_whole()
     }
 
-    /// True if the device may do more than the value says. Line rate is nobody's bound.
+    /// True if the device may exceed the value. Line rate is not such a bound.
     pub(super) fn is_bound(&self) -> bool {
         let value = self.value();
         value.verdict == Verdict::TesterLimited
@@ -73,12 +73,12 @@ impl<'a> Rated<'a> {
                 && value.caveats.contains(&Caveat::SearchCeiling)
     }
 
-    /// The reason why it is only a bound, where the tester was the limit.
+    /// Reason why the value is only a bound; `None` unless the tester was the limit.
     pub(super) fn bound(&self) -> Option<String> {
         bound(&self.way.with(self.value()), self.cable)
     }
 
-    /// The rate beside the direct cable's and line rate, and whether it is that.
+    /// Answer with the direct cable's rate and line rate, and whether line rate was reached.
     pub(super) fn answer(&self, several: bool) -> Answer {
         let (value, Traffic { frames, place, .. }) = (self.value(), self.traffic());
         let (axis, question) = match self.kind() {
@@ -97,7 +97,7 @@ impl<'a> Rated<'a> {
         line_rate(answer.with_gauge(gauge), value, question).of_case(labels.join(", "))
     }
 
-    /// What it was besides a throughput without loss one way.
+    /// Conditions other than a throughput without loss in one direction; `None` if there are none.
     fn condition(&self) -> Option<String> {
         let goal = match self.kind() {
             Kind::Flood | Kind::Goal(GoalName::Rfc2544) => None,
@@ -111,14 +111,14 @@ impl<'a> Rated<'a> {
     }
 }
 
-/// The reason why a value that the tester limited is only a bound. `None` where it shows the
-/// device's own limit, or where there is no device to be bounded.
+/// Reason why a value limited by the tester is only a bound. `None` for a device's own limit, or
+/// without a device.
 pub(super) fn bound(way: &OneWay<'_, Figure>, cable: Option<&Figure>) -> Option<String> {
     let OneWay { traffic, found, .. } = way;
     if !traffic.has_device || found.verdict != Verdict::TesterLimited {
         return None;
     }
-    // Where the tester did more over the cable, its limit alone does not explain the value.
+    // If the cable carried more, the tester alone does not explain the value.
     let more = cable.and_then(|cable| Some(cable.value? * TESTER_SHARE > found.value?));
     Some(if more == Some(true) {
         "the traffic generator was the bottleneck on this path".to_owned()

@@ -1,7 +1,7 @@
-//! Rates of floods and searches together, as tables: beside the line rate and the direct cable, and
-//! in bits a second by all four conventions.
+//! Tables of rates from floods and searches: with line rate and the direct cable, and in bits a
+//! second in all four conventions.
 //!
-//! Owns which rates stand beside each other. Never states one without its count.
+//! Owns the choice of rates to list together. Never states one without its count.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use crate::explain::explain_size;
 use crate::study::line_share::share_in_words;
 use crate::study::view::Frames;
 
-/// A longer table of the same rates in bits is folded.
+/// Number of rows above which a table of the same rates in bits is folded.
 const MOST_OPEN: usize = 12;
 
-/// All rates, by kind, hosts, frames and place.
+/// Rates by kind, hosts, frames and place.
 pub(super) fn all(found: &ForwardingFinding) -> Vec<Rated<'_>> {
     let mut all = flood::rates(found);
     all.extend(throughput::rates(found));
@@ -29,7 +29,7 @@ pub(super) fn all(found: &ForwardingFinding) -> Vec<Rated<'_>> {
     all
 }
 
-/// The plots, the tables, and what the sizes are.
+/// Blocks of the plots, the tables, and the explanation of sizes.
 pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
     let rates = all(found);
     let pictures = Block::pictures(plot::pictures(&rates, found.link));
@@ -51,7 +51,7 @@ pub(super) fn blocks(found: &ForwardingFinding) -> Vec<Block> {
     blocks
 }
 
-/// A row for each rate; the direct cable's stands beside it.
+/// Table with a row for each rate, next to the direct cable's.
 fn table(rates: &[Rated<'_>]) -> Table {
     let title = "Forwarding rate, frames/s, the same hosts' direct cable beside it";
     let note = "Under flood: what arrived. Throughput: the highest rate at which its goal held.";
@@ -68,7 +68,8 @@ fn table(rates: &[Rated<'_>]) -> Table {
         .stating(Unit::FramesPerSecond)
 }
 
-/// One rate is four bit rates: RFC 1242's frame, the wire's, the packet's and the payload's.
+/// Table of bit rates, four for each rate: RFC 1242's frame, the wire's, the packet's and the
+/// payload's.
 fn in_bits(rates: &[Rated<'_>]) -> Table {
     let title = "The same rates in bits a second: L1, L2 with FCS, L3 packets, UDP payload";
     let note = "L1 with preamble and gap, L2 frames with FCS, L3 IP packets, and UDP payload as \
@@ -90,7 +91,7 @@ fn in_bits(rates: &[Rated<'_>]) -> Table {
         .stating(Unit::FramesPerSecond)
 }
 
-/// The sentence that keeps payload, IP length and frame size apart, for each size in use.
+/// Sentence that distinguishes payload, IP length and frame size, for each size in use.
 fn sizes(found: &ForwardingFinding, rates: &[Rated<'_>]) -> Option<Block> {
     let mut lines: BTreeMap<&Frames, String> = BTreeMap::new();
     for traffic in rates.iter().map(Rated::traffic) {

@@ -1,7 +1,7 @@
-//! Which frames the first screen tells of: all sizes where they are few, and of tests other than
-//! the throughput the smallest alone.
+//! Frame sizes on the first screen: all if they are few. For tests other than the throughput, the
+//! smallest alone.
 //!
-//! Owns what tells devices and frames apart there. Never words what a test found.
+//! Owns the labels that distinguish devices and frames there. Never words the result of a test.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -12,10 +12,11 @@ use super::super::finding::{OneWay, Traffic};
 use super::rated::Rated;
 use crate::study::view::{Frames, Who, stated};
 
-/// With more sizes than this only the smallest, the largest and the mixes are told at the top.
+/// Number of sizes up to which all are shown; with more, only the smallest, the largest and the
+/// mixes.
 const MOST_SIZES: usize = 3;
 
-/// All sizes, or the ends and the mixes; the smallest first.
+/// Sizes to show: all, or the smallest, the largest and the mixes; smallest first.
 pub(super) fn shown_sizes(rates: &[Rated<'_>]) -> Vec<Frames> {
     let all: BTreeSet<&Frames> = rates.iter().map(|rated| &rated.traffic().frames).collect();
     let (few, ends) = (all.len() <= MOST_SIZES, [all.first().copied(), all.last().copied()]);
@@ -25,26 +26,26 @@ pub(super) fn shown_sizes(rates: &[Rated<'_>]) -> Vec<Frames> {
     all.iter().copied().filter(is_shown).cloned().collect()
 }
 
-/// True if devices have to be told from one another.
+/// True if several devices must be distinguished.
 pub(super) fn several_devices(rates: &[Rated<'_>]) -> bool {
     rates.iter().map(|rated| &rated.traffic().place.who).collect::<BTreeSet<_>>().len() > 1
 }
 
-/// One device's value of a test.
+/// Result of one device in a test.
 pub(super) struct Part<'a> {
-    /// The value that it states.
+    /// Stated value.
     pub(super) way: OneWay<'a, Figure>,
-    /// The same over the direct cable.
+    /// Value over the direct cable; `None` without one.
     pub(super) cable: Option<&'a Figure>,
-    /// The bound that the value is, where the device may do better.
+    /// Kind of bound, if the device may do better.
     pub(super) bound: Option<Bound>,
-    /// The share of a throughput at which that was measured.
+    /// Load in percent of the throughput; `None` if not applicable.
     pub(super) percent: Option<u32>,
-    /// The conditions behind the frames: `50 % of it`; may be empty.
+    /// Further conditions: `50 % of it`; may be empty.
     pub(super) conditions: String,
 }
 
-/// Answers at the smallest frames that have a value, under the highest load, a device each.
+/// Answers at the smallest frames with a value, under the highest load, one for each device.
 pub(super) fn answers<'a>(
     question: &str,
     parts: impl IntoIterator<Item = Part<'a>>,

@@ -1,6 +1,6 @@
-//! The throughput: what devices forward without loss, and how each search went.
+//! Throughput: the rate that devices forward without loss, and the course of each search.
 //!
-//! Owns which sizes and goals the first screen tells. Never calls a bound a limit.
+//! Owns the sizes and goals of the first screen. Never calls a bound a limit.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::smallest::{several_devices, shown_sizes};
 use super::{listing, quantity};
 use crate::search::GoalName;
 
-/// Every rate that was searched for.
+/// Rates that were searched for.
 pub(super) fn rates(found: &ForwardingFinding) -> Vec<Rated<'_>> {
     let cases = &found.throughput;
     let mut all = Vec::new();
@@ -33,14 +33,14 @@ pub(super) fn rates(found: &ForwardingFinding) -> Vec<Rated<'_>> {
     all
 }
 
-/// One for each device, way, goal and frame size.
+/// Answers, one for each device, direction, goal and frame size.
 pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
     let mut rates: Vec<Rated<'_>> =
         rates(found).into_iter().filter(Rated::is_whole_of_device).collect();
     let shown = shown_sizes(&rates);
     let several = several_devices(&rates);
-    // The goal whose load other tests use is told for every size; the others only for the smallest,
-    // and only of one device.
+    // The goal whose load other tests use is stated for every size; the others only for the
+    // smallest, and only for a single device.
     let leading = rates.iter().map(rank).min();
     rates.retain(|rated| {
         let frames = &rated.traffic().frames;
@@ -62,7 +62,7 @@ fn rank(rated: &Rated<'_>) -> Option<usize> {
     LOAD_GOALS.iter().position(|goal| Kind::Goal(*goal) == rated.kind())
 }
 
-/// No load passed: fewer than the bound that is known, or none that was tried.
+/// Answer if no load passed: below the known bound, or undetermined.
 fn no_rate(rated: &Rated<'_>, several: bool) -> Answer {
     let value = rated.value();
     let text = if value.caveats.contains(&Caveat::LossNotByLoad) {
@@ -101,8 +101,8 @@ const fn meaning(goal: GoalName) -> &'static str {
     }
 }
 
-/// Table of the searches: bracket, trials, traffic, and the conditional throughput of RFC
-/// 9971 where the goal allows loss.
+/// Table of the searches: bracket, trials, traffic, and the conditional throughput of RFC 9971 if
+/// the goal allows loss.
 pub(super) fn searches(rates: &[Rated<'_>]) -> Option<Block> {
     let whole = rates.iter().filter(|rated| rated.way.place().is_whole());
     let searches = whole.filter_map(|rated| match rated.origin {

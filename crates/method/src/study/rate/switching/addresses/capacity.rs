@@ -1,62 +1,62 @@
-//! How many stations the device knows at once: the largest number of which none was flooded for.
+//! Capacity of the address table: the largest number of stations without flooding.
 //!
-//! Owns the search and what is asked before a flood may be called a full table: again, more slowly,
-//! and of twice as many. A table's size is the same however fast stations speak; a slow learner's
-//! is not.
+//! Owns the search and the checks before a flood counts as a full table: again, more slowly, and
+//! with twice as many. The size of a table does not depend on the stations' rate; a slow learner's
+//! limit does.
 
 use super::trials::{Shown, Speech, Trials, Unknown};
 use crate::search::{Answer, Within, largest};
 use page::Caveat;
 use trial::{Result, TestbedError};
 
-/// How often each station speaks: with a loss of 1 in 1,000 one of a thousand million stays
-/// unknown.
+/// Frames that each station sends: with a loss of 1 in 1,000, one of a thousand million stations
+/// stays unknown.
 const ROUNDS: u32 = 3;
-/// The first number of stations to try.
+/// First number of stations to try.
 pub(super) const FEW: u64 = 64;
-/// At least so many fill whatever queue stands before a table that learns slowly.
+/// Number of stations that fills any queue before a table that learns slowly.
 const MANY: u64 = 1_024;
-/// By how much more slowly stations speak to tell a full table from a slow learner.
+/// Factor by which stations send more slowly, to separate a full table from a slow learner.
 pub(super) const SLOWER: u64 = 8;
-/// Less than this is no difference that a slow learner would have to show.
+/// Smallest factor at which a slow learner would show a difference.
 const AT_LEAST_SLOWER: u64 = 2;
-/// Of the stations beyond what a table holds at least this share is flooded for.
+/// Minimum share of the stations beyond a table's size that must be flooded.
 const BEYOND: f64 = 0.1;
-/// Standard deviations that make a difference.
+/// Standard deviations of a significant difference.
 const FAR: f64 = 4.0;
-/// How often a search may go on at a slower rate.
+/// Maximum number of times that a search may continue at a slower rate.
 const MOST_SEARCHES: u32 = 12;
 
-/// What was found, without the ports' own addresses.
+/// Result of the search, without the ports' own addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Capacity {
-    /// So many were all known.
+    /// Number of stations that were all known; `None` if none.
     pub(super) known: Option<u64>,
     pub(super) limit: Limit,
-    /// Frames a second at which stations spoke in the end.
+    /// Frames a second that stations sent in the end.
     pub(super) learn_rate: u64,
 }
 
-/// What ended it.
+/// Reason for the end of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
-    /// One of so many was flooded for, and only the table's size explains it.
+    /// With this many stations, frames were flooded, and only the table's size explains it.
     Full(u64),
-    /// No more were tried.
+    /// No more stations were tried.
     Tried,
-    /// Something that is no full table, or that can't be told from one.
+    /// Undetermined: no full table, or not distinguishable from one.
     Untold(Caveat),
 }
 
-/// What floods for so many stations were.
+/// Cause of floods for some stations.
 enum Cause {
     Table,
-    /// Fewer were flooded for as stations spoke at this rate, or none.
+    /// The learning rate: at this rate fewer or no stations were flooded.
     Rate(u64),
     Untold(Caveat),
 }
 
-/// The most of `most` stations that were known.
+/// Searches for the maximum number of known stations, up to `most`.
 pub(super) fn find(trials: &mut Trials<'_, '_, '_>, most: u64) -> Result<Capacity> {
     let mut learn_rate = trials.rig.spec.learn_rate.get().min(trials.link_rate());
     let mut known = None;
@@ -98,9 +98,9 @@ pub(super) fn at(rate: u64, stations: u64) -> Speech {
     Speech { rate, rounds: ROUNDS }.in_time(stations)
 }
 
-/// Why some of `fails` stations were flooded for at a rate: the same again more slowly, which
-/// neither a lost frame nor a slow learner floods for twice; then so many that a table must flood
-/// for most of them, at both rates.
+/// Finds the cause of floods with `fails` stations. Repeats the trial more slowly, as lost frames
+/// or slow learning would not cause a second flood. Then tries so many stations at both rates that
+/// a table must flood most of them.
 fn cause(trials: &mut Trials<'_, '_, '_>, (fails, most): (u64, u64), rate: u64) -> Result<Cause> {
     let in_time = Speech::most_stations(rate / AT_LEAST_SLOWER, ROUNDS);
     let many = (2 * fails).max(MANY).min(most).min(in_time).max(fails);
@@ -125,7 +125,7 @@ fn cause(trials: &mut Trials<'_, '_, '_>, (fails, most): (u64, u64), rate: u64) 
     Ok(if difference > resolved {
         Cause::Rate(slow_rate)
     } else if difference < -resolved {
-        // The longer it takes the fewer are known: it forgets.
+        // The longer it takes, the fewer are known: the device forgets.
         Cause::Untold(Caveat::LearningConfounded)
     } else if grows(slow, many - fails) {
         Cause::Table
@@ -134,7 +134,7 @@ fn cause(trials: &mut Trials<'_, '_, '_>, (fails, most): (u64, u64), rate: u64) 
     })
 }
 
-/// Whether floods are for a good part of the stations that are too many.
+/// True if floods cover a sufficient part of the excess stations.
 fn grows(unknown: Unknown, beyond: u64) -> bool {
     unknown.stations + 1.0 >= BEYOND * beyond as f64
 }

@@ -1,7 +1,7 @@
-//! What the address tests usually take.
+//! Usual cost of the address tests.
 //!
-//! Owns the usual table: in a lab the kernel's, which has room for all; else one of many switches.
-//! Never a limit.
+//! Owns the usual table: in a lab the kernel's, which holds all addresses; otherwise that of many
+//! switches. Never a limit.
 
 use std::convert::Infallible;
 
@@ -15,13 +15,13 @@ use crate::study::Estimate;
 use trial::Destination;
 use trial::topology::Topology;
 
-/// Entries of the table of an access switch, as data sheets have it.
+/// Entries of an access switch's table by its data sheet.
 const USUAL_TABLE: u64 = 16_384;
 
 /// Addresses a second that such a switch learns, in hardware.
 const USUAL_LEARNING: u64 = 100_000;
 
-/// The search for the capacity, and what is asked before floods may be called a full table.
+/// Estimate of the search for the capacity, and of the checks before floods count as a full table.
 pub(in super::super) fn of_caching(spec: &SwitchingSpec, topology: &Topology) -> Estimate {
     let most = u64::from(spec.stations.get());
     let table = if topology.is_lab() { most } else { USUAL_TABLE - OWN };
@@ -42,7 +42,8 @@ pub(in super::super) fn of_caching(spec: &SwitchingSpec, topology: &Topology) ->
     all.searching()
 }
 
-/// The search for the learning rate. A real device can't be told to forget.
+/// Estimate of the search for the learning rate; none for a real device, which cannot be made to
+/// forget.
 pub(in super::super) fn of_learning(spec: &SwitchingSpec, topology: &Topology) -> Estimate {
     if !topology.is_simulated() {
         return Estimate::NONE;
@@ -64,7 +65,7 @@ pub(in super::super) fn of_learning(spec: &SwitchingSpec, topology: &Topology) -
     };
     let Ok(found) = largest(within, &mut ask);
     if let Some(fails) = found.fails {
-        // A queue's two overloads; the control of known frames takes about as long as one.
+        // Two overloads for the queue; the control of known frames takes about as long as one.
         all += one(spec, topology, stations, Speech { rate: fails, rounds: 1 }) * 3;
     }
     all.searching()
@@ -74,7 +75,7 @@ fn silent() -> Speech {
     Speech { rate: u64::from(SILENT), rounds: 0 }
 }
 
-/// One trial: stations speak, then each is spoken to.
+/// Estimate of one trial: stations send, then each receives.
 fn one(spec: &SwitchingSpec, topology: &Topology, stations: u64, speech: Speech) -> Estimate {
     let Speech { rate, rounds } = speech;
     let count = u32::try_from(stations).unwrap_or(u32::MAX);

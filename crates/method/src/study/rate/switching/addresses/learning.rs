@@ -1,47 +1,48 @@
-//! How many new stations a second the device learns.
+//! Number of new stations a second that the device learns.
 //!
-//! Owns the search for the rate, and what is taken off for a queue that takes some in at once:
-//! overloads of two numbers of stations tell the queue from the rate exactly, as two durations tell
-//! a buffer from a port. Few stations fit into any queue, so that they tell nothing of a rate.
+//! Owns the search for the rate, and the correction for a queue that absorbs some at once.
+//! Overloads with two numbers of stations separate queue and rate exactly, as two durations
+//! separate a buffer from a port. A few stations fit into any queue, so they show nothing of a
+//! rate.
 
 use super::trials::{Shown, Speech, Trials, Unknown};
 use crate::search::{Answer, Within, largest};
 use page::Caveat;
 use trial::{Result, TestbedError};
 
-/// RFC 2889 §5.8: as many stations as are known for sure, of these the most that are.
+/// RFC 2889 §5.8: numbers of stations to try; the largest that the table surely holds is used.
 pub(super) const STATIONS: [u64; 4] = [4_096, 2_048, 1_024, 512];
-/// How often each of them speaks to see whether the table holds them all.
+/// Frames that each station sends in the check that the table holds them all.
 pub(super) const ROUNDS: u32 = 3;
-/// The first rate.
+/// First rate, in frames a second.
 pub(super) const FIRST_RATE: u64 = 1_000;
-/// How often stations speak at the slowest rate, to see for how many a frame is lost.
+/// Number of controls at the slowest rate, to count stations that miss a frame.
 pub(super) const CONTROLS: u32 = 3;
-/// Standard deviations that make a difference.
+/// Standard deviations of a significant difference.
 const FAR: f64 = 4.0;
-/// A queue that takes in more than this share of the stations leaves nothing to tell a rate by.
+/// Share of the stations in the queue above which the rate is undetermined.
 const MOST_QUEUED: f64 = 0.25;
-/// A queue of so many would not show where no rate was too high.
+/// Queue that would go unnoticed if no rate was too high.
 const UNSEEN_QUEUE: f64 = 64.0;
 
-/// Of the control's frames more than this share are not lost or late by chance.
+/// Share of the control's frames that may be lost or late by chance.
 const MOST_OF_KNOWN: f64 = 0.002;
 
-/// What was found.
+/// Result of the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LearningRate {
-    /// How many stations had to be learned.
+    /// Number of stations to learn.
     pub(super) stations: u64,
-    /// Frames a second, of which the least and the most; no most where no rate was too high.
+    /// Frames a second, with minimum and maximum; no maximum if no rate was too high.
     pub(super) rate: (f64, f64, Option<f64>),
-    /// How many are taken in at once on top.
+    /// Stations that are absorbed at once in addition; `None` if no rate was too high.
     pub(super) queue: Option<f64>,
-    /// Frames that teach nothing are not forwarded any faster: the limit may be the device's at
-    /// forwarding, and only bounds it at learning.
+    /// True if known frames are not forwarded any faster. The limit may then be forwarding, and is
+    /// only a lower bound of learning.
     pub(super) by_forwarding: bool,
 }
 
-/// The rate, or why there is none.
+/// Searches for the rate; the inner error is the reason if there is none.
 pub(super) fn find(
     trials: &mut Trials<'_, '_, '_>,
     most: u64,
@@ -51,7 +52,7 @@ pub(super) fn find(
     }
     let Some(stations) = fitting(trials)? else { return Ok(Err(Caveat::LearningConfounded)) };
     let slowest = Speech::slowest(stations, 1).rate;
-    // That no frame was lost in so few controls does not say that none ever is.
+    // A few controls without loss do not show that frames are never lost.
     let mut missed: f64 = 1.0;
     for _ in 0..CONTROLS {
         let Some(unknown) = unknown(trials, stations, slowest)? else {
@@ -63,7 +64,7 @@ pub(super) fn find(
     let within = Within {
         known: Some(slowest),
         width: trials.rig.spec.precision.get(),
-        // A frame that was lost by chance is not lost twice.
+        // Frames lost by chance are rarely lost twice.
         verifications: 1,
         ..Within::exactly(FIRST_RATE.clamp(slowest + 1, most.max(slowest + 1)), most)
     };
@@ -85,7 +86,7 @@ pub(super) fn find(
             by_forwarding: false,
         }));
     };
-    // The control: as many frames as fast, of one address that is known.
+    // Control: as many frames at the same rate, from one known address.
     let controlled = trials.has_control();
     let short = if controlled { trials.short_of_known(stations, fails)? } else { Some(0.0) };
     let Some(short) = short else { return Ok(Err(Caveat::NoValidTrial)) };
@@ -99,7 +100,7 @@ pub(super) fn find(
     let less = |queue: f64| holds as f64 * (1.0 - queue.max(0.0) / all);
     let (least, queued) = (less(queue + error + allowed), queue.max(0.0));
     let rate = if by_forwarding {
-        // A queue that the overload did not fill hides in what was learned, not in the control.
+        // A queue that the overload did not fill affects the learned stations, but not the control.
         let least = least.min(fails as f64 * (1.0 - short / all));
         (least, least, None)
     } else {
@@ -108,7 +109,7 @@ pub(super) fn find(
     Ok(Ok(LearningRate { stations, rate, queue: Some(queued), by_forwarding }))
 }
 
-/// The most stations that the table holds, where they speak as slowly as there is time for.
+/// Maximum number of stations that the table holds at the slowest possible rate.
 fn fitting(trials: &mut Trials<'_, '_, '_>) -> Result<Option<u64>> {
     let asked = u64::from(trials.rig.spec.stations.get());
     for stations in STATIONS.into_iter().filter(|stations| *stations <= asked) {
@@ -120,7 +121,7 @@ fn fitting(trials: &mut Trials<'_, '_, '_>) -> Result<Option<u64>> {
     Ok(None)
 }
 
-/// How many of them were not learned as each spoke once.
+/// Number of stations not learned after one frame each.
 fn unknown(trials: &mut Trials<'_, '_, '_>, stations: u64, rate: u64) -> Result<Option<Unknown>> {
     Ok(match trials.ask(stations as u32, Speech { rate, rounds: 1 })? {
         Shown::Known => Some(Unknown { stations: 0.0, error: 0.0 }),
@@ -129,8 +130,8 @@ fn unknown(trials: &mut Trials<'_, '_, '_>, stations: u64, rate: u64) -> Result<
     })
 }
 
-/// How many stations are learned at once, whatever the rate, and the error of that: of N at an
-/// overload N * R / rate + queue are learned, of N / 2 half as many and the queue.
+/// Number of stations that are learned at once at any rate, with its error. Of N stations at an
+/// overload, N * R / rate + queue are learned; of N / 2, half as many and the queue.
 fn queue(
     trials: &mut Trials<'_, '_, '_>,
     stations: u64,
@@ -142,7 +143,7 @@ fn queue(
     let (Some(of_all), Some(of_half)) = (of_all, of_half) else { return Ok(None) };
     let learned = |stations: u64, unknown: Unknown| stations as f64 - unknown.stations;
     let queue = 2.0 * learned(half, of_half) - learned(stations, of_all);
-    // A frame or two at the edges, and what losses add.
+    // One or two frames at the edges, and the error from losses.
     let error = 2.0 + FAR * (2.0 * of_half.error).hypot(of_all.error);
     Ok(Some((queue, error)))
 }

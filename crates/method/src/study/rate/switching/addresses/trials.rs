@@ -1,7 +1,7 @@
-//! One trial of stations that speak and are then spoken to, and what it shows.
+//! Trial of stations that send and are then sent to, and its result.
 //!
-//! Owns the trial's shape, how fast stations are spoken to, and what counts as a flood. Never takes
-//! a loss for a full table: a table that has no room floods, and the monitoring port hears it.
+//! Owns the trial's shape, the sending rate to stations, and the criterion for a flood. Never takes
+//! a loss for a full table: a full table floods, and the monitoring port receives it.
 
 use measure::{FrameRate, FrameSize, Nanos};
 
@@ -10,82 +10,81 @@ use super::super::rig::{Offer, Rig};
 use super::super::{SearchRules, SwitchTest};
 use trial::{Destination, Gate, Result, Role, Schedule};
 
-/// The learning, the test and the monitoring port, by their places.
+/// Indices of the learning, the test and the monitoring port.
 const LEARNS: usize = 0;
 const TESTS: usize = 1;
 const MONITORS: usize = 2;
 
-/// Two frames to each, so that a sender that was held up still has one for everybody.
+/// Frames to each station: two, so that a delayed sender still reaches every one.
 pub(super) const FRAMES_TO_EACH: u64 = 2;
 
-/// Frames a second to stations: far below what any port carries, so that none is lost for want of
-/// room.
+/// Frames a second to stations: far below any port's rate, so that no queue overflows.
 pub(super) const TEST_RATE: f64 = 20_000.0;
-/// Where frames are lost at that, slower; no slower than this.
+/// Slowest rate to stations, for trials in which frames are lost; reduced by [`SLOWER`] at a time.
 const SLOWEST_TEST_RATE: f64 = 300.0;
 const SLOWER: f64 = 4.0;
 
-/// The share of frames that may be lost at random. A station that is not known stays unseen only
-/// where both frames to it are lost: at this share one in 10,000.
+/// Share of frames that may be lost at random. An unknown station goes unnoticed only if both
+/// frames to it are lost: at this share one in 10,000.
 const MOST_LOST: f64 = 0.01;
 
-/// No load is shorter.
+/// Minimum duration of a load.
 const SHORTEST: Nanos = Nanos::from_millis(100);
 
-/// So many silent stations show whether floods can be seen.
+/// Number of silent stations in the check that floods are received.
 pub(super) const SILENT: u32 = 64;
 
-/// Half of IEEE 802.1Q's recommended ageing time (table 8-6): stations that speak for longer may be
-/// forgotten before their frames come.
+/// Half of IEEE 802.1Q's recommended ageing time (table 8-6). Stations that send for longer may age
+/// out before their frames arrive.
 const LONGEST_LEARNING: Nanos = Nanos::from_secs(150);
 
-/// How stations make themselves known.
+/// Sending of the stations, by which the device learns them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Speech {
     /// Frames a second.
     pub(super) rate: u64,
-    /// How often each station speaks: a lost frame leaves nobody unknown where it is more than
-    /// once.
+    /// Frames that each station sends; with more than one, a single lost frame leaves no station
+    /// unknown.
     pub(super) rounds: u32,
 }
 
 impl Speech {
-    /// The slowest that there is time for with so many stations.
+    /// Slowest rate for this number of stations.
     pub(super) fn slowest(stations: u64, rounds: u32) -> Self {
         let frames = stations * u64::from(rounds);
         let rate = (frames as f64 / LONGEST_LEARNING.as_secs_f64()).ceil().max(1.0) as u64;
         Self { rate, rounds }
     }
 
-    /// For how many stations there is time at a rate.
+    /// Maximum number of stations at a rate.
     pub(super) fn most_stations(rate: u64, rounds: u32) -> u64 {
         (rate as f64 * LONGEST_LEARNING.as_secs_f64()) as u64 / u64::from(rounds)
     }
 
-    /// The same, but no slower than there is time for.
+    /// Raises the rate to the slowest allowed for this number of stations.
     pub(super) fn in_time(self, stations: u64) -> Self {
         Self { rate: self.rate.max(Self::slowest(stations, self.rounds).rate), ..self }
     }
 }
 
-/// What a trial showed.
+/// Result of a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Shown {
-    /// Frames came, and none was flooded: every station was known.
+    /// Frames arrived and none was flooded: every station was known.
     Known,
-    /// Frames to so many stations were flooded, give or take the standard deviation.
+    /// Frames to this number of stations were flooded.
     Flooded(Unknown),
-    /// No trial could be used.
+    /// No trial was usable.
     Unusable,
-    /// Too much was lost, however slowly stations were spoken to, and nothing flooded.
+    /// Too many frames were lost even at the slowest rate, and none was flooded.
     Lossy,
 }
 
-/// Stations that the device did not know.
+/// Number of stations that the device did not know.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Unknown {
     pub(super) stations: f64,
-    /// Standard deviation, from the share of frames that were lost.
+    /// Standard deviation, from the share of lost frames.
     pub(super) error: f64,
 }
 
@@ -95,7 +94,7 @@ pub(super) struct Trials<'r, 's, 't> {
     test: SwitchTest,
     /// Frames a second to stations.
     rate: FrameRate,
-    /// How many were made.
+    /// Number of trials run.
     pub(super) made: u64,
 }
 
@@ -105,14 +104,14 @@ impl<'r, 's, 't> Trials<'r, 's, 't> {
         Self { rig, test, rate: FrameRate(TEST_RATE.min(line)), made: 0 }
     }
 
-    /// Frames a second that the learning port's link carries with ease.
+    /// Frames a second that the learning port's link certainly carries.
     pub(super) fn link_rate(&self) -> u64 {
         let line = self.rig.highest(FrameSize::MIN);
         line.map_or(u64::MAX, |line| (line.0 / 2.0).max(1.0) as u64)
     }
 
-    /// The control: whether frames to stations that never spoke are heard at the monitoring port.
-    /// Where they are not, a full table looks like one with room.
+    /// Control: true if the monitoring port receives frames to stations that never sent. Otherwise
+    /// a full table would look like one with room.
     pub(super) fn floods_are_seen(&mut self) -> Result<bool> {
         let silent = Speech { rate: u64::from(SILENT), rounds: 0 };
         let mut shown = self.ask(SILENT, silent)?;
@@ -123,7 +122,7 @@ impl<'r, 's, 't> Trials<'r, 's, 't> {
         Ok(matches!(shown, Shown::Flooded(unknown) if unknown.stations > most))
     }
 
-    /// Lets so many stations speak and sends to each; again and more slowly while frames are lost.
+    /// Lets stations send and sends to each; repeats more slowly while frames are lost.
     pub(super) fn ask(&mut self, stations: u32, speech: Speech) -> Result<Shown> {
         loop {
             let shown = self.once(stations, speech)?;
@@ -135,13 +134,13 @@ impl<'r, 's, 't> Trials<'r, 's, 't> {
         }
     }
 
-    /// Whether the request is of a version that asks for [`Self::short_of_known`].
+    /// True if the request's version uses [`Self::short_of_known`].
     pub(super) fn has_control(&self) -> bool {
         self.rig.spec.rules == SearchRules::Buckets
     }
 
-    /// Frames that were not brought through in time, lost or queued, of so many at a rate from one
-    /// known address; none where no trial could be used.
+    /// Frames lost or queued, out of `frames` at a rate from one known address; `None` if no trial
+    /// was usable.
     pub(super) fn short_of_known(&mut self, frames: u64, rate: u64) -> Result<Option<f64>> {
         let schedule = Schedule::Paced(FrameRate(rate as f64));
         let flow = self.rig.stream((LEARNS, TESTS), FrameSize::MIN, schedule);
@@ -160,12 +159,11 @@ impl<'r, 's, 't> Trials<'r, 's, 't> {
         let Speech { rate, rounds } = speech;
         let (size, to_send) = (FrameSize::MIN, FRAMES_TO_EACH * u64::from(stations));
         let destination = Destination::Stations { count: stations, learn_rate: rate, rounds };
-        // A load of a few milliseconds is over before a sender that was held up has begun.
+        // A load of a few milliseconds would end before a delayed sender has begun.
         let unhurried = FrameRate(self.rate.0.min(to_send as f64 / SHORTEST.as_secs_f64()));
         let kind = self.rig.frames(size, Schedule::Paced(unhurried), destination);
-        // A frame from the monitoring port makes it part of the trial, so that its counters are
-        // read; and only with one of its own is the learning port's address known beside its
-        // stations'.
+        // A frame from the monitoring port makes it part of the trial, so its counters are read. A
+        // frame of its own makes the learning port's address known, besides its stations'.
         let alive = self.rig.frames(size, Schedule::Burst(1), Destination::Receiver);
         let own = |from| self.rig.flow((from, TESTS), Role::Load, alive.clone());
         let flows =
@@ -181,7 +179,7 @@ impl<'r, 's, 't> Trials<'r, 's, 't> {
         let tried = self.rig.offer(offer)?;
         let floods = astray(&tried.record, &self.rig.ports[MONITORS]);
         let Some(flow) = tried.measured().next() else { return Ok(Shown::Unusable) };
-        // How evenly the frames left is nothing to a table.
+        // The pacing of the frames does not matter to a table.
         let all = flow.sent >= u64::from(stations) && !tester_dropped(&tried);
         let usable = tried.valid().is_some() || (tried.beyond_tester() && all);
         let lost = flow.loss_ratio();
@@ -195,7 +193,7 @@ impl<'r, 's, 't> Trials<'r, 's, 't> {
 }
 
 impl Unknown {
-    /// Each frame to one of them is flooded, but for those that are lost first.
+    /// Estimates the number of unknown stations: frames to one are flooded unless lost first.
     fn of(floods: u64, lost: f64) -> Self {
         let came = (1.0 - lost).max(0.5);
         let frames = floods as f64 / came;

@@ -1,60 +1,60 @@
-//! What trials with congestion and trials without it show of an uncongested port.
+//! Comparison of an uncongested port in trials with and without congestion.
 //!
-//! Owns when a port did worse: it lost more, by counts, or got less than its control by more than a
-//! margin, and that in every trial. Pure.
+//! Owns the criterion for a worse result. The port lost more frames, or got a rate below its
+//! control's by more than a margin, and that in every trial. Pure.
 
 use measure::shares::share_interval;
 
 use super::super::super::counts::Count;
 use page::Caveat;
 
-/// A rate lower by less is not called lower: hosts' own rates differ by so much.
+/// Relative difference below which a rate does not count as lower, as hosts' own rates vary.
 const MARGIN: f64 = 0.01;
-/// Of the exact bound on losses that are more than the control's.
+/// Confidence of the exact bound on a loss above the control's.
 const CONFIDENCE: f64 = 0.998;
-/// A port that loses more than this with nobody congested was offered more than it carries.
+/// Loss of an uncongested port in the control above which it was offered more than it carries.
 const OVERFED: f64 = 0.01;
 
-/// What one trial came to.
+/// Result of one trial.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sides {
     pub(super) uncongested: Count,
     pub(super) congested: Count,
-    /// What the second port sent, wherever to.
+    /// Traffic of the second sending port, to either destination.
     pub(super) second_sender: Count,
     pub(super) flooded: u64,
-    /// Some of it may be the tester's own loss.
+    /// True if some of the loss may be the tester's own.
     pub(super) doubtful: bool,
     pub(super) paused: bool,
 }
 
-/// The trials of both kinds.
+/// Trials of both kinds.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pairs {
     pub(super) congested: Vec<Sides>,
     pub(super) control: Vec<Sides>,
 }
 
-/// Whether the uncongested port was held up.
+/// Head-of-line blocking of the uncongested port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Blocking {
-    /// It was, and lost frames by it or only got fewer.
+    /// The port was limited, with lost frames or only a lower rate.
     Yes {
         lost: bool,
     },
     No,
-    /// The tester dropped frames itself.
+    /// Undecided, as the tester dropped frames itself.
     Doubtful,
-    /// Nothing was congested.
+    /// No port was congested.
     NotCongested,
-    /// The uncongested port was offered more than it carries: it was congested itself.
+    /// The uncongested port was offered more than it carries, and so was congested itself.
     Overfed,
-    /// Some trials with congestion did worse than the control and some did not.
+    /// Undecided: only some trials with congestion were worse than the control.
     NotResolved,
 }
 
 impl Blocking {
-    /// True if it was held up, false if not; none where that is open.
+    /// True if the port was limited, false if not; `None` if undecided.
     pub(super) const fn is_known(self) -> Option<bool> {
         match self {
             Self::Yes { .. } => Some(true),
@@ -63,7 +63,7 @@ impl Blocking {
         }
     }
 
-    /// The doubt that leaves it open.
+    /// Caveat that explains an undecided result.
     pub(super) const fn doubt(self) -> Option<Caveat> {
         match self {
             Self::Doubtful => Some(Caveat::TesterDrops),
@@ -75,12 +75,12 @@ impl Blocking {
 }
 
 impl Pairs {
-    /// Whether there is anything that trials of their own have to decide.
+    /// True if more trials are needed for a decision.
     pub(super) fn may_block(&self) -> bool {
         self.loses_more(|sides| sides.uncongested) || self.gets_less()
     }
 
-    /// What all of them show.
+    /// Result of all trials.
     pub(super) fn blocking(&self, media_known: bool) -> Blocking {
         let control = mean(&self.control, |sides| sides.uncongested);
         if self.congested.iter().chain(&self.control).any(|sides| sides.doubtful) {
@@ -100,8 +100,9 @@ impl Pairs {
         }
     }
 
-    /// RFC 2889 §5.5.4: no loss at a congested port is back pressure. Whether it was, where
-    /// anything was congested: it lost more than in the control, or senders were held back.
+    /// True if back pressure was found: RFC 2889 §5.5.4 defines it as no loss at a congested port.
+    /// `None` if nothing was congested, which shows as more loss than in the control or as senders
+    /// held back.
     pub(super) fn backpressure(&self) -> Option<bool> {
         if self.loses_more(|sides| sides.congested) {
             return Some(false);
@@ -112,13 +113,12 @@ impl Pairs {
         (self.paused() || held_back).then_some(true)
     }
 
-    /// Whether any sender was told to wait while nobody was in the control.
+    /// True if a sender received PAUSE frames with congestion.
     pub(super) fn paused(&self) -> bool {
         self.congested.iter().any(|sides| sides.paused)
     }
 
-    /// Which of two to tell of: the one that blocks, then what is not known not to, then the higher
-    /// loss.
+    /// True if `self` is the one to report: blocking first, then undecided, then the higher loss.
     pub(super) fn is_worse(&self, than: &Self) -> bool {
         let rank = |one: &Self| {
             let blocking = match one.blocking(true) {
@@ -131,7 +131,7 @@ impl Pairs {
         rank(self) > rank(than)
     }
 
-    /// Whether of all frames lost at a port more were lost with congestion than their number tells.
+    /// True if a port's losses with congestion exceed their share by the number of frames.
     fn loses_more(&self, of: fn(&Sides) -> Count) -> bool {
         let (congested, control) = (mean(&self.congested, of), mean(&self.control, of));
         let all = congested.lost + control.lost;
@@ -139,8 +139,8 @@ impl Pairs {
         share_interval(congested.lost, all, CONFIDENCE).is_some_and(|share| share.low > by_number)
     }
 
-    /// Whether each trial with congestion lost more than every one without: what comes in runs, as
-    /// a stall does, is in some trials of either kind.
+    /// True if every trial with congestion lost more than every one without. A stall would affect
+    /// some trials of either kind.
     fn all_lose_more(&self) -> bool {
         let lost = |sides: &Sides| sides.uncongested.loss_ratio();
         least(&self.congested, lost) > most(&self.control, lost)

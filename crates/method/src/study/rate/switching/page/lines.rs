@@ -1,6 +1,7 @@
-//! The values of tests that are not of a pattern, a line each, in words.
+//! Values of tests without a pattern, one line each, in words.
 //!
-//! Owns how a value is worded: `lost (at the congested port)`. Never says whose limit it shows.
+//! Owns the wording of a value: `lost (at the congested port)`. Never decides the limiting
+//! component.
 
 use measure::FrameSize;
 use page::{Figure, Unit, words};
@@ -9,18 +10,18 @@ use super::super::finding::{
     BroadcastCase, Cases, CongestionCase, Delays, IncastCase, LineRateCase, MicroburstCase, Rates,
 };
 
-/// A value of a test, in words.
+/// Value of a test, in words.
 pub(super) struct Line<'a> {
-    /// Frames' size; none where the test can't be made.
+    /// Frame size; `None` if the test cannot be run.
     pub(super) size: Option<FrameSize>,
     pub(super) what: String,
     pub(super) value: &'a Figure,
 }
 
-/// A value and its name, without its circumstances.
+/// Value and its name, without its circumstances.
 type Named<'a> = (&'static str, &'a Figure);
 
-/// Lines of a test's cases; none of a pattern's, which have a table of their own.
+/// Lines of a test's cases; empty for patterns, which have a table of their own.
 pub(super) fn lines(cases: &Cases) -> Vec<Line<'_>> {
     match cases {
         Cases::Pattern(_) => Vec::new(),
@@ -99,7 +100,7 @@ fn full_rate(case: &LineRateCase) -> Vec<Line<'_>> {
     worded(case.size, &format!("in {}", case.pattern.as_str()), values)
 }
 
-/// Values that there are.
+/// Values that are present.
 fn known<'a, const N: usize>(
     values: [(&'static str, Option<&'a Figure>); N],
 ) -> impl Iterator<Item = Named<'a>> {
