@@ -14,10 +14,10 @@ use crate::ranks::Shift;
 /// Values of both sides, one per block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Blocks<'a> {
-    /// Both sides measured in each block, in random order: (subject, reference).
+    /// Pairs measured in the same block, in random order: (subject, reference).
     Interleaved(&'a [(f64, f64)]),
-    /// Each side measured at its own time. Changes in between are part of the difference and need
-    /// an allowance ([`between_times`]).
+    /// Sides measured at different times. Changes in between are part of the difference and need an
+    /// allowance ([`between_times`]).
     Apart {
         /// Side under comparison.
         subject: &'a [f64],
