@@ -1,4 +1,4 @@
-//! Is it no worse than the baseline? The answer in a sentence, with the figures that decide it.
+//! Answer to "No worse than the baseline?" in a sentence, with the decisive figures.
 //!
 //! Says no more than the comparison does; never decides.
 
@@ -8,7 +8,7 @@ use super::sentence::percent;
 use crate::comparison::{Baseline, Compared, Row};
 
 impl Compared {
-    /// The answer: no worse than the baseline, worse, or neither shown.
+    /// Answer: no worse than the baseline, worse, or undecided.
     pub fn baseline_answer(&self) -> Answer {
         let (question, of) = (format!("No worse than {}?", self.reference), self.rows.len());
         let figures = if of == 1 { "figure" } else { "figures" };
@@ -35,7 +35,7 @@ impl Compared {
     }
 }
 
-/// What is not shown, and why.
+/// Lists what is not shown, and why.
 fn open(compared: &Compared, that: &dyn Fn(Baseline) -> Vec<String>) -> String {
     let mut why = Vec::new();
     if !compared.attribution.is_given() {
