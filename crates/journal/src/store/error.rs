@@ -59,7 +59,7 @@ pub enum StoreError {
     /// Something could not be written.
     #[error("write {what} to store {}", path.display())]
     Write {
-        /// Object of the write.
+        /// Item that was to be written.
         what: String,
         /// The file.
         path: PathBuf,
@@ -70,7 +70,7 @@ pub enum StoreError {
     /// Something could not be read.
     #[error("read {what} from store {}", path.display())]
     Read {
-        /// Object of the read.
+        /// Item that was to be read.
         what: String,
         /// The file.
         path: PathBuf,
@@ -81,7 +81,7 @@ pub enum StoreError {
     /// A query exceeded the time limit for a file of this size.
     #[error("read {what} from store {}: not done after {seconds:.1} s of processor time", path.display())]
     Endless {
-        /// Object of the query.
+        /// Item that was queried.
         what: String,
         /// The file.
         path: PathBuf,
@@ -91,7 +91,7 @@ pub enum StoreError {
     /// The file holds more than this program ever writes.
     #[error("read {what} from store {}: it is larger than {most} MiB", path.display())]
     TooLarge {
-        /// Object that is too large.
+        /// Item that is too large.
         what: String,
         /// The file.
         path: PathBuf,
@@ -113,7 +113,7 @@ pub enum StoreError {
     /// The stored data, or the data to store, does not have the expected form.
     #[error("decode {what} of store {}", path.display())]
     Decode {
-        /// Object of the data.
+        /// Item in question.
         what: String,
         /// The file.
         path: PathBuf,
@@ -124,7 +124,7 @@ pub enum StoreError {
     /// The stored data cannot be unpacked.
     #[error("read {what} from store {}: its octets are damaged", path.display())]
     Damaged {
-        /// Object of the data.
+        /// Item in question.
         what: String,
         /// The file.
         path: PathBuf,

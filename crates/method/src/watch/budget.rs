@@ -12,7 +12,7 @@ use super::plan::{Turn, WatchSpec, WatchedWay, What};
 
 /// Rate assumed for a link of unknown speed, in bits per second.
 const UNKNOWN_LINK: f64 = 1e9;
-/// Wait if no share of a port is granted. Unused time is not saved: trials never come in bursts.
+/// Wait in seconds if the share is zero. Unused time is not saved up: trials never come in bursts.
 const NOTHING: f64 = 0.0;
 
 /// Cost of a trial.
