@@ -120,7 +120,7 @@ impl From<FrameSize> for FrameMix {
     }
 }
 
-/// `64`; `imix`; `64*7,1518`: how often each size stands in the pattern.
+/// Formats as `64`, `imix` or `64*7,1518`: each size with its count in the pattern.
 impl fmt::Display for FrameMix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(size) = self.single() {
