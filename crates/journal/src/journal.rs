@@ -1,9 +1,9 @@
-//! The journal: a testbed around a testbed that records every trial and replays what is recorded.
+//! Journal: a testbed wrapper that records every trial and replays recorded ones.
 //!
-//! Resuming a run is running its studies again over the same journal: what is recorded comes back
-//! unrun, and the first trial that isn't goes to the testbed inside. Analysing a run again is
-//! `trial::Recorded`'s. Never decides what is asked; a study that asks otherwise than the
-//! record has it is told so.
+//! To resume a run is to run its studies again over the same journal. Recorded trials are replayed,
+//! and the first unrecorded one goes to the inner testbed. `trial::Recorded` analyses a run again.
+//! Never decides which trial comes next; a study that requests another trial than the recorded one
+//! gets an error.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -12,7 +12,7 @@ use trial::{PlanChanged, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use crate::store::{BegunDeed, Store, StoreError};
 
-/// Records one run's trials, or replays them.
+/// Testbed that records one run's trials, or replays them.
 pub struct Journal<'a> {
     store: &'a Store,
     run: String,
@@ -21,31 +21,31 @@ pub struct Journal<'a> {
     next: u64,
     resume_point: u64,
     counts: JournalCounts,
-    /// The variant that each device was last put into.
+    /// Variant that each device was last put into.
     applied: BTreeMap<String, String>,
 }
 
-/// What a journal did so far.
+/// Number of trials replayed and run by a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct JournalCounts {
-    /// Trials that were answered from the record.
+    /// Trials answered from the record.
     pub replayed: u64,
-    /// Trials that were carried out and recorded.
+    /// Trials carried out and recorded.
     pub run: u64,
 }
 
-/// A recorded trial can't stand for the one that is asked for.
+/// Error: a recorded trial cannot answer the requested one.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// Another trial is recorded at this place.
+    /// A different trial is recorded at this index.
     #[error(transparent)]
     PlanChanged(#[from] PlanChanged),
-    /// It can't be read.
+    /// The record cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-/// The hint of the first of this crate's errors in a chain of causes, if any has one.
+/// Returns the hint of this crate's first error in a chain of causes; `None` if there is none.
 pub fn hint_for(error: &(dyn Error + 'static)) -> Option<&'static str> {
     let mut link = Some(error);
     while let Some(error) = link {
@@ -65,7 +65,7 @@ pub fn hint_for(error: &(dyn Error + 'static)) -> Option<&'static str> {
 }
 
 impl<'a> Journal<'a> {
-    /// A journal of `run` (full id) in `store`, over `inner`.
+    /// Opens a journal of `run` (full id) in `store`, over `inner`.
     pub fn new(
         store: &'a Store,
         run: &str,
@@ -94,18 +94,18 @@ impl<'a> Journal<'a> {
         })
     }
 
-    /// How many trials were replayed and how many run.
+    /// Number of trials replayed and run.
     pub const fn counts(&self) -> JournalCounts {
         self.counts
     }
 
-    /// How many trials from the start will be replayed rather than run.
+    /// Number of trials from the start that are replayed rather than run.
     pub const fn recorded(&self) -> u64 {
         self.resume_point
     }
 
-    /// Runs it. What it does to a device is noted for as long as it may be done: whoever goes on
-    /// with this run has to undo it first, however it breaks off.
+    /// Runs a trial. Reversible changes to a device are noted before they happen: whoever continues
+    /// the run must undo them first, however it ends.
     fn run_noted(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
         let begun = BegunDeed::of_trial(trial, &self.topology);
         let unnoted = |e: StoreError| {
@@ -119,7 +119,7 @@ impl<'a> Journal<'a> {
         let ran = self.inner.run(trial);
         if !matches!(ran, Err(TestbedError::NotUndone { .. })) {
             let undone = begun.iter().try_for_each(|deed| self.store.note_undone(&self.run, deed));
-            // Noted once too often, it is only undone once more.
+            // An extra note only means one more undo.
             if ran.is_ok() {
                 undone.map_err(unnoted)?;
             }
@@ -127,7 +127,7 @@ impl<'a> Journal<'a> {
         ran
     }
 
-    /// The recorded answer to `trial`, where there is one that counts.
+    /// Returns the recorded answer to `trial`, if one counts.
     fn replay(&self, trial: &Trial) -> Result<Option<TrialRecord>, ReplayError> {
         let Some(stored) = self.store.trial(&self.run, self.next)? else { return Ok(None) };
         let what = format!("trial {} of run {}", self.next, self.run);
@@ -135,8 +135,8 @@ impl<'a> Journal<'a> {
             let (recorded, asked) = (stored.label, trial.label.clone());
             return Err(PlanChanged { ordinal: self.next, recorded, asked }.into());
         }
-        // A failure with finished trials behind it is part of the history that the study reacted
-        // to. One at the end is where the run broke off: it is tried again.
+        // A failure before finished trials is part of the history that the study reacted to. A
+        // failure at the end is where the run stopped: it is tried again.
         if stored.failed && self.next >= self.resume_point {
             return Ok(None);
         }
@@ -159,8 +159,7 @@ impl Testbed for Journal<'_> {
             self.counts.replayed += 1;
             return Ok(record);
         }
-        // Before it is applied: whoever goes on with this run has to know of it, however it breaks
-        // off.
+        // Noted before it is applied: whoever continues the run must know of it, however it ends.
         let varied = trial.subject.as_ref().and_then(|subject| {
             let variant = subject.variant.as_deref()?;
             Some((subject.device.as_str(), variant))

@@ -1,7 +1,7 @@
-//! The journal: what was measured, kept, and replayed.
+//! Journal: storage and replay of measurements.
 //!
 //! Owns the SQLite store and its schema, the `Journal` (a testbed that records and replays
-//! another), and how far a run under way is. Never makes figures, never reads a clock, never draws
+//! another), and the progress of a run. Never makes figures, never reads a clock, never draws
 //! randomness: run ids and times come from the caller.
 
 mod journal;

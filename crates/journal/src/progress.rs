@@ -1,8 +1,8 @@
-//! A run under way, as far as its journal tells: the newest trials, what is left, what the gates
-//! found, and the brackets of loads with and without loss.
+//! Progress of a run by its journal: the newest trials, the remaining time, broken gates, and load
+//! brackets with and without loss.
 //!
-//! Takes trials one by one, in order, so that whoever follows a run reads each but once. Bounded,
-//! however long the run. Pure: never asks for the time, and computes no figure.
+//! Takes trials one by one, in order, so that a follower reads each only once. Bounded, however
+//! long the run. Pure: never reads a clock, and computes no figure.
 
 mod ports;
 mod visits;
@@ -23,113 +23,112 @@ use method::run::{all_exactly, exactly};
 use method::seconds::{Second, seconds};
 use page::numbers;
 
-/// So many trials are shown.
+/// Number of trials shown.
 const MOST_SHOWN: usize = 200;
-/// So many brackets are kept, and reasons of gates.
+/// Number of brackets kept.
 const MOST_BRACKETS: usize = 64;
 const MOST_WARNINGS: usize = 32;
-/// Of one trial so many seconds are told.
+/// Number of seconds reported per trial.
 const MOST_SECONDS: u64 = 60;
-/// So many brackets are told.
+/// Number of brackets reported.
 const MOST_TOLD: usize = 12;
-/// Over so many starts of trials it is judged how long one takes.
+/// Number of trial starts from which the time per trial is estimated.
 const PACE_OVER: usize = 50;
 
-/// How a run stands.
+/// State of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Progress {
-    /// `running`, `done`…
+    /// Status: `running`, `done`…
     pub status: String,
-    /// Whether nothing more is to come.
+    /// True if the run has ended.
     pub ended: bool,
     /// Trials recorded.
     pub done: u64,
-    /// Of those, invalid and failed.
+    /// Invalid and failed trials among them.
     pub unusable: u64,
-    /// How many there should be, without repeats; of a watch, which has no end, none.
+    /// Expected number of trials, without repeats; 0 for a watch, which has no end.
     pub expected: u64,
-    /// What is left, in words.
+    /// Remaining work in words.
     pub left: String,
-    /// The newest, in the order they ran.
+    /// Newest trials, in the order they ran.
     pub trials: Vec<TrialLine>,
     /// Loads with and without loss.
     pub brackets: Vec<Bracket>,
-    /// What the gates found.
+    /// Broken gates.
     pub warnings: Vec<Warning>,
-    /// Each port that a trial used, as the newest one left it.
+    /// Ports used by trials, each in its state after its newest trial.
     pub ports: Vec<PortLine>,
 }
 
-/// A trial in a line.
+/// Trial as one line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TrialLine {
-    /// Its place in the run, from 0.
+    /// Index in the run, from 0.
     pub ordinal: u64,
-    /// When its load began, nanoseconds since 1970, as text: a script's numbers are too short.
+    /// Start of the load, in nanoseconds since 1970, as text: a script's numbers are too short.
     pub began_unix_ns: String,
-    /// What it was for.
+    /// Purpose of the trial.
     pub label: String,
-    /// `device`, `bypass`
+    /// Path: `device`, `bypass`.
     pub path: &'static str,
-    /// `valid`, `invalid`, `failed`
+    /// Outcome: `valid`, `invalid`, `failed`.
     pub outcome: &'static str,
-    /// What came of it in a few words; of one that does not count, why not.
+    /// Result in a few words; for a trial that does not count, the reason.
     pub result: String,
-    /// The same as numbers, for plots.
+    /// Result as numbers, for plots.
     pub values: Values,
 }
 
-/// What a valid trial's measured flows saw, each as far as it has such flows.
+/// Values of a valid trial's measured flows, as far as it has such flows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Values {
-    /// Median of its round trips, nanoseconds.
+    /// Median of the round trips, in nanoseconds.
     pub rtt_p50_ns: Option<u64>,
-    /// Frames received, a second, all flows together.
+    /// Frames received per second, all flows together.
     pub frames_per_s: Option<f64>,
-    /// TCP payload received, bits a second, all flows together.
+    /// TCP payload received, in bits per second, all flows together.
     pub goodput_bits_per_s: Option<f64>,
-    /// TCP's second by second, where there are several; longer ones of a long trial.
+    /// TCP second by second, if there are several; longer steps in a long trial.
     pub seconds: Vec<SecondOfTcp>,
 }
 
 /// All TCP flows of a trial over one second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SecondOfTcp {
-    /// Its middle, seconds after the trial's load began.
+    /// Middle of the second, in seconds after the load's start.
     pub at_s: f64,
-    /// Payload received, bits a second.
+    /// Payload received, in bits per second.
     pub goodput_bits_per_s: f64,
-    /// The smoothed round trip at its end, of the flow with the longest; none where the kernel did
-    /// not say.
+    /// Smoothed round trip at the end of the second, of the flow with the longest; `None` if the
+    /// kernel did not report it.
     pub rtt_ns: Option<u64>,
 }
 
-/// The highest load that lost nothing and the lowest that lost something, of loads that differ in
-/// nothing else.
+/// Highest load without loss and lowest load with loss, among loads that differ in nothing else.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bracket {
-    /// Of what.
+    /// Conditions that the loads share.
     pub of: String,
-    /// Frames a second.
+    /// Highest rate without loss, in frames per second.
     pub without_loss: Option<f64>,
-    /// Frames a second.
+    /// Lowest rate with loss, in frames per second.
     pub with_loss: Option<f64>,
-    /// In words.
+    /// Bracket in words.
     pub text: String,
-    /// The ordinal of the newest trial of it.
+    /// Index of its newest trial.
     pub newest: u64,
 }
 
-/// A gate that did not hold.
+/// Gate that did not hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Warning {
-    /// In words, with the numbers of the newest trial.
+    /// Reason in words, with the numbers of the newest trial.
     pub reason: String,
-    /// How many trials.
+    /// Number of trials.
     pub trials: u64,
 }
 
-/// Follows one run.
+/// Tracker of one run.
 #[derive(Debug)]
 pub struct Tracker {
     expected: Estimate,
@@ -142,7 +141,7 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// Of a run, before its first trial.
+    /// Creates a tracker for a run, before its first trial.
     pub fn new(run: &RunMeta) -> Self {
         Self {
             watch: run.watch.clone(),
@@ -155,7 +154,7 @@ impl Tracker {
         }
     }
 
-    /// Takes a trial; one that is tried again takes its former self's place.
+    /// Takes a trial; a repeated one replaces its predecessor.
     pub fn take(&mut self, ordinal: u64, trial: &Trial, record: &TrialRecord) {
         if !self.put(line(ordinal, trial, record), record.started_unix_ns) {
             return;
@@ -172,7 +171,7 @@ impl Tracker {
         ports::take(&mut self.ports, ordinal + 1, ports::seen(trial, record));
     }
 
-    /// Takes a watch's visit, which stands in the place of a trial.
+    /// Takes a watch's visit, which counts as a trial.
     pub fn visit(&mut self, ordinal: u64, visit: &Visit) {
         let Some(watch) = &self.watch else { return };
         let (line, seen) = (visits::line(ordinal, visit, watch), visits::seen(visit, watch));
@@ -186,7 +185,7 @@ impl Tracker {
         ports::take(&mut self.ports, ordinal + 1, seen);
     }
 
-    /// The newest line; whether it is one that was not known.
+    /// Adds the newest line; true if it is new.
     fn put(&mut self, line: TrialLine, began_unix_ns: u64) -> bool {
         if self.lines.contains(&line) {
             return false;
@@ -205,12 +204,12 @@ impl Tracker {
         true
     }
 
-    /// The ordinal of the newest trial.
+    /// Index of the newest trial.
     pub fn newest(&self) -> Option<u64> {
         self.lines.back().map(|line| line.ordinal)
     }
 
-    /// How the run stands, of so many trials, so many of them unusable.
+    /// Returns the state of the run, with `done` trials of which `unusable` are unusable.
     pub fn progress(&self, status: &str, ended: bool, (done, unusable): (u64, u64)) -> Progress {
         Progress {
             status: status.to_owned(),
@@ -226,7 +225,7 @@ impl Tracker {
         }
     }
 
-    /// Those that have two sides first, and then the newest.
+    /// Brackets to report: complete ones first, then the newest.
     fn brackets(&self) -> Vec<Bracket> {
         let mut all: Vec<Bracket> = self.brackets.values().cloned().collect();
         let is_open = |of: &Bracket| of.without_loss.is_none() || of.with_loss.is_none();
@@ -253,7 +252,7 @@ impl Tracker {
         format!("{about}{trials} trials, about {time} at the pace of the last ones")
     }
 
-    /// From one trial's start to the next one's: the median.
+    /// Median time from one trial's start to the next, in nanoseconds.
     fn pace(&self) -> Option<u64> {
         let starts: Vec<u64> = self.starts.iter().copied().collect();
         let mut gaps: Vec<u64> =
@@ -302,7 +301,7 @@ impl Tracker {
     }
 }
 
-/// Without the numbers, so that those alike are one.
+/// Removes digits, so that similar reasons count as one.
 fn reason_kind(reason: &str) -> String {
     reason.chars().filter(|c| !c.is_ascii_digit()).collect()
 }
@@ -352,7 +351,8 @@ fn values(trial: &Trial, record: &TrialRecord) -> Values {
     values
 }
 
-/// All measured TCP flows together; none of a trial of a single second, which is a value already.
+/// Sums all measured TCP flows by second; empty for a trial of a single second, whose value is
+/// reported already.
 fn by_second(trial: &Trial, record: &TrialRecord) -> Vec<SecondOfTcp> {
     let mut all: Vec<SecondOfTcp> = Vec::new();
     for (flow, done) in trial.flows.iter().zip(&record.flows) {
@@ -382,7 +382,7 @@ fn rtt(second: &Second) -> Option<u64> {
     (second.srtt > Nanos::ZERO).then_some(second.srtt.0)
 }
 
-/// What the trial's measured flows saw, in a few words.
+/// Describes the results of the trial's measured flows in a few words.
 fn result(trial: &Trial, record: &TrialRecord) -> String {
     let measured = trial.flows.iter().zip(&record.flows).filter(|(f, _)| f.role == Role::Measured);
     let mut said: Vec<String> = Vec::new();
@@ -428,7 +428,7 @@ fn datagrams(flow: &FlowRecord) -> Option<(u64, u64)> {
     }
 }
 
-/// What a trial of paced frames loads, without the rate, and the rate of each flow.
+/// Conditions of a trial of paced frames, apart from the rate, and the rate of each flow.
 fn load(trial: &Trial) -> Option<(String, f64)> {
     let paced = |flow: &Flow| match &flow.kind {
         FlowKind::Datagrams(asked) if flow.role == Role::Measured => match asked.schedule {

@@ -1,8 +1,8 @@
-//! The store: one SQLite file that holds runs and their trials, each trial in its own transaction.
+//! Store: one SQLite file with runs and their trials, each trial in its own transaction.
 //!
 //! Owns the file, its schema and every SQL statement. Figures are a pure function of the records;
-//! those of finished runs are kept as a copy that counts for one method only. Never decides which
-//! trial comes next; that is the study's.
+//! those of finished runs are cached, each valid for one method only. Never decides which trial
+//! comes next: the study does.
 
 mod begun;
 mod copied;
@@ -41,30 +41,29 @@ pub use trials::StoredRecords;
 use trials::hash_hex;
 pub use watches::WATCH;
 
-/// How long a writer waits for another process's transaction; each of ours takes milliseconds.
+/// Longest wait for another process's transaction; each of ours takes milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// An open store.
+/// Open store.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
     db: Guarded,
-    /// Of the run that was asked for last: what its packed trials have in common.
+    /// Dictionary of the packed trials of the run that was read last.
     dictionary: RefCell<Option<(String, Rc<str>)>>,
-    /// Of the runs whose kept figures were asked for.
+    /// Kinds of the runs whose cached figures were read.
     kinds: RefCell<kept::KnownKinds>,
 }
 
-/// A store that nothing outlives.
+/// Path of a store in memory only.
 const IN_MEMORY: &str = ":memory:";
 
-/// The file, or the folder in which SQLite keeps others beside it while it is open, can't be
-/// written.
+/// True if the file, or the directory for SQLite's files beside it, cannot be written.
 fn is_for_want_of_rights(cause: &rusqlite::Error) -> bool {
     matches!(cause.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
 }
 
-/// The address under which SQLite takes a file for one that never changes.
+/// URI under which SQLite treats a file as constant.
 fn constant(path: &Path) -> String {
     let mut address = "file:".to_owned();
     for octet in path.as_os_str().as_encoded_bytes() {
@@ -80,7 +79,7 @@ fn constant(path: &Path) -> String {
     address + "?immutable=1"
 }
 
-/// Whether all that was written is in the file itself.
+/// True if all writes are in the file itself.
 fn is_settled(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = path.with_file_name(format!("{name}-wal"));
@@ -88,13 +87,11 @@ fn is_settled(path: &Path) -> bool {
 }
 
 impl Store {
-    /// Opens the store at `path`, creating it and its directory where they are missing and bringing
-    /// an older file up to date. The path `:memory:` gives a store that
-    /// nothing outlives.
+    /// Opens the store at `path`. Creates it and its directory if they are missing, and upgrades an
+    /// older file. The path `:memory:` gives a store in memory only.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
-            // What was measured, and on which hosts, is nobody else's business unless its owner
-            // says so.
+            // Measurements and host names are private unless their owner decides otherwise.
             DirBuilder::new()
                 .recursive(true)
                 .mode(0o700)
@@ -103,12 +100,12 @@ impl Store {
         }
         let failed = |cause| StoreError::Open { path: path.to_owned(), cause };
         if path != Path::new(IN_MEMORY) {
-            // SQLite says why where this fails, and gives the files beside it the same mode.
+            // SQLite reports the reason if this fails, and gives the files beside it the same mode.
             let _ = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         }
         let db = Guarded::open(path, path, OpenFlags::default()).map_err(failed)?;
         let store = Self::over(path, db);
-        // First of all, so that another program's database is left as it was found.
+        // Checked first, so that another program's database is left unchanged.
         let up_to_date = store.accepted()? == schema::VERSION;
         store.configure().map_err(failed)?;
         if !up_to_date {
@@ -117,8 +114,8 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the store at `path` only to read it: an archive, or a folder that others write. A
-    /// store that is not there yet, in a folder that is, is empty.
+    /// Opens the store at `path` for reading: an archive, or a directory that others write. A
+    /// missing store in an existing directory counts as empty.
     pub fn read(path: &Path) -> Result<Self, StoreError> {
         if path.exists() {
             match Self::open(path) {
@@ -129,24 +126,23 @@ impl Store {
         Self::untouched(path)
     }
 
-    /// The same, and nothing of it is changed, not even to bring it up to date: for whoever looks
-    /// at it for long, beside those that write it. SQLite itself may tidy up what a killed writer
-    /// left beside the file.
+    /// Opens the store without any change, not even an upgrade, for long observation beside its
+    /// writers. SQLite itself may clean up after a killed writer.
     pub fn untouched(path: &Path) -> Result<Self, StoreError> {
         let failed = |cause| StoreError::Open { path: path.to_owned(), cause };
         let folder = path.parent().filter(|d| !d.as_os_str().is_empty());
         if !path.exists() && folder.is_none_or(Path::is_dir) {
             return Ok(Self::over(path, Self::open(Path::new(IN_MEMORY))?.db));
         }
-        // Opened read-only, SQLite would leave its two files beside it. Where nothing can be
-        // written, this is as good as that.
+        // Opened read-only, SQLite would leave its two files behind. Where nothing can be written,
+        // this is equivalent.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
         let db = Guarded::open(path, path, flags).map_err(failed)?;
         db.pragma_update(None, "query_only", true).map_err(failed)?;
         let mut store = Self::over(path, db);
         let found = match store.accepted() {
-            // Where no other process has trials that are not in the file yet, it is as good as a
-            // constant; SQLite could not even lock it otherwise.
+            // Without unsaved trials of another process the file counts as constant; SQLite could
+            // not even lock it otherwise.
             Err(StoreError::Open { cause, .. })
                 if is_for_want_of_rights(&cause) && is_settled(path) =>
             {
@@ -163,15 +159,14 @@ impl Store {
         Ok(store)
     }
 
-    /// A number that changes whenever another process has written something.
+    /// Returns a number that changes whenever another process has written something.
     pub fn revision(&self) -> Result<i64, StoreError> {
         self.db
             .pragma_query_value(None, "data_version", |row| row.get(0))
             .map_err(|e| self.read_error("its revision".to_owned(), e))
     }
 
-    /// The same, each of whose queries takes at most so much processor time, where that is less
-    /// than a file of its size may take.
+    /// Limits the processor time of each query, if that is less than a file of its size may take.
     #[must_use]
     pub fn within(self, most: Duration) -> Self {
         if most.as_secs_f64() < self.db.allowed_s() {
@@ -189,19 +184,19 @@ impl Store {
         }
     }
 
-    /// The same, called so in errors: a copy by its original's name.
+    /// Sets the name used in errors: a copy goes by its original's name.
     #[must_use]
     pub fn called(self, name: impl Into<PathBuf>) -> Self {
         Self { path: name.into(), ..self }
     }
 
-    /// Where it lies.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The version of the file's schema; an error where the file is not one that this program
-    /// made, to the last object of its schema.
+    /// Returns the version of the file's schema. Fails unless every object of the schema is one
+    /// that this program makes.
     fn accepted(&self) -> Result<i64, StoreError> {
         let path = || self.path.clone();
         let failed = |cause| StoreError::Open { path: path(), cause };
@@ -228,7 +223,7 @@ impl Store {
         }
     }
 
-    /// The version of the file's schema now: another process may have brought it up to date.
+    /// Current version of the file's schema: another process may have upgraded it.
     fn version(&self) -> Result<i64, StoreError> {
         self.db
             .pragma_query_value(None, "user_version", |row| row.get(0))
@@ -244,9 +239,9 @@ impl Store {
         self.db.pragma_update(None, "synchronous", "FULL")
     }
 
-    /// Of two that switch a new file at once one is told that it is busy, without the wait that
-    /// [`BUSY_TIMEOUT`] asks for: a wait there could last for ever, each holding what the other
-    /// needs.
+    /// Switches the file to write-ahead logging. Of two processes that switch a new file at once,
+    /// one is told that it is busy, without the wait of [`BUSY_TIMEOUT`]: a wait there could
+    /// deadlock.
     #[expect(clippy::disallowed_methods, reason = "a wait for another process, not a measurement")]
     fn switch_to_write_ahead(&self) -> rusqlite::Result<()> {
         let pause = Duration::from_millis(5);
@@ -263,7 +258,7 @@ impl Store {
     fn migrate(&self) -> Result<(), StoreError> {
         let path = self.path.clone();
         let failed = |cause| StoreError::Open { path: path.clone(), cause };
-        // Immediate: of two processes that open a new store at once, one builds it.
+        // Immediate: if two processes open a new store at once, one builds it.
         let tx =
             Transaction::new_unchecked(&self.db, TransactionBehavior::Immediate).map_err(failed)?;
         let found: i64 =
@@ -277,13 +272,13 @@ impl Store {
         tx.commit().map_err(failed)
     }
 
-    /// Begins a run, with status [`RunStatus::Running`].
+    /// Creates a run with status [`RunStatus::Running`].
     pub fn create_run(&self, run: &RunMeta) -> Result<(), StoreError> {
         self.insert_run(run, None)
     }
 
-    /// Begins a run that is carried out by `holder`, in words of the caller's: whoever finds the
-    /// run finds its holder, however early that was killed.
+    /// Creates a run that `holder` carries out, in the caller's words: the holder of a run can be
+    /// found, however early it was killed.
     pub fn create_held_run(&self, run: &RunMeta, holder: &str) -> Result<(), StoreError> {
         self.insert_run(run, Some(holder))
     }
@@ -298,7 +293,7 @@ impl Store {
         self.db.execute(sql, values).map(drop).map_err(|e| self.write_error(what(), e))
     }
 
-    /// Sets how the run stands.
+    /// Sets the status of a run.
     pub fn set_status(&self, run: &str, status: &RunStatus) -> Result<(), StoreError> {
         let reason = match status {
             RunStatus::Failed { reason } => Some(reason),
@@ -316,7 +311,7 @@ impl Store {
         self.found(changed, run)
     }
 
-    /// How the run stands; `asked` as for [`Store::load`].
+    /// Status of a run; `asked` as for [`Store::load`].
     pub fn status(&self, asked: &str) -> Result<RunStatus, StoreError> {
         let id = self.resolve(asked)?;
         self.db
@@ -326,8 +321,7 @@ impl Store {
             .map_err(|e| self.read_error(format!("status of run {id}"), e))
     }
 
-    /// The run called `asked`: a full id, a prefix that fits only one, a label that only one has,
-    /// or `latest`.
+    /// Loads the run called `asked`: a full id, a unique prefix, a unique label, or `latest`.
     pub fn load(&self, asked: &str) -> Result<RunMeta, StoreError> {
         let id = self.resolve(asked)?;
         let meta: String = self
@@ -337,13 +331,13 @@ impl Store {
         self.decoded_meta(&id, &meta)
     }
 
-    /// What a run is, where that is said of the run itself and of no other.
+    /// Decodes a run's description and checks that it describes this run.
     fn decoded_meta(&self, id: &str, text: &str) -> Result<RunMeta, StoreError> {
         let meta: RunMeta = self.decode(&format!("run {id}"), text)?;
         if meta.id == id { Ok(meta) } else { Err(self.damaged(format!("run {id}"))) }
     }
 
-    /// The full id behind `asked`.
+    /// Full id behind `asked`.
     fn resolve(&self, asked: &str) -> Result<String, StoreError> {
         let has_labels = self.version()? >= schema::WITH_LABELS;
         let fetch = |sql: &str, values: &[&str]| {
@@ -370,8 +364,8 @@ impl Store {
         }
     }
 
-    /// Notes that a run (full id) is about to put a device into a variant: from here on it may be
-    /// in it.
+    /// Notes that a run (full id) is about to put a device into a variant: from here on the device
+    /// may be in it.
     pub(crate) fn note_applied(
         &self,
         run: &str,
@@ -385,7 +379,7 @@ impl Store {
         noted.map(drop).map_err(|e| self.write_error(what(), e))
     }
 
-    /// The variant that each device was last put into by a run (full id), by device.
+    /// Variants that a run (full id) last put each device into, by device.
     pub fn applied(&self, run: &str) -> Result<BTreeMap<String, String>, StoreError> {
         let sql = "SELECT device, variant FROM applied WHERE run = ?1";
         let row = |r: &Row<'_>| Ok((r.get(0)?, r.get(1)?));

@@ -1,36 +1,36 @@
-//! One line of `runs`: a run as a list has it.
+//! Summary of a run: one line of `runs`.
 //!
 //! Data only.
 
 use method::run::RunStatus;
 use serde::{Deserialize, Serialize};
 
-/// One line of `runs`.
+/// Summary of a run: one line of `runs`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSummary {
-    /// The run.
+    /// Id of the run.
     pub id: String,
-    /// Nanoseconds since 1970.
+    /// Time of creation, in nanoseconds since 1970.
     pub created_unix_ns: u64,
-    /// The verb.
+    /// Verb of the run.
     pub verb: String,
-    /// The testbed's name.
+    /// Name of the testbed.
     pub testbed: String,
-    /// How it stands.
+    /// Status of the run.
     pub status: RunStatus,
     /// Trials recorded, of any outcome.
     pub trials: u64,
-    /// Of those, invalid.
+    /// Invalid trials among them.
     pub invalid: u64,
-    /// Of those, failed.
+    /// Failed trials among them.
     pub failed: u64,
-    /// By whom it is carried out, or was: the process, or [`MERGED`](crate::store::MERGED).
+    /// Process that carries or carried the run out, or [`MERGED`](crate::store::MERGED).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<String>,
-    /// What people call it.
+    /// Label that a user gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What people wrote about it.
+    /// Note that a user wrote.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }

@@ -1,8 +1,8 @@
-//! Two sides that can't stand beside each other: each is measured in rounds of its own, such as a
-//! direct cable before and after the device that takes its place.
+//! Differences between two sides that cannot be measured at the same time. Each is measured in
+//! rounds of its own, such as a direct cable before and after the device that takes its place.
 //!
-//! Owns what the rounds differ by, which no repetition within one of them shows. Never decides what
-//! a difference means.
+//! Owns the variation between rounds, which no repetition within one of them shows. Never decides
+//! what a difference means.
 
 use crate::Interval;
 use crate::between_times::between_times;
@@ -10,44 +10,46 @@ use crate::quantile::median;
 use crate::ranks::Shift;
 use crate::variance::student;
 
-/// Of every interval here.
+/// Confidence of every interval here.
 const CONFIDENCE: f64 = 0.95;
 
-/// By how much one side exceeds the other.
+/// Difference between two sides measured at different times.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Apart {
-    /// The mean of one side's rounds less that of the other's: a steady drift over rounds in turn
-    /// is in neither.
+    /// Mean of one side's rounds minus that of the other's; a steady drift cancels if rounds
+    /// alternate.
     pub value: f64,
-    /// As wide as what repetitions tell (by ranks, of two separate sides) and as what whole rounds
-    /// differ by (Student's t). Its confidence is that of so many repetitions.
+    /// Interval that covers both the variation between repetitions (by ranks, of two separate
+    /// sides) and the variation between rounds (Student's t). Its confidence is that of the
+    /// repetitions.
     pub interval: Interval,
-    /// From the second side's first round to its last; none of a single round.
+    /// Change from the second side's first round to its last; `None` with a single round.
     pub drift: Option<Drift>,
-    /// Repetitions of either side.
+    /// Number of repetitions per side.
     pub blocks: (usize, usize),
 }
 
-/// What changed while nothing was done.
+/// Change of a side without any intervention.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Drift {
-    /// The last round less the first.
+    /// Last round minus first round.
     pub value: f64,
-    /// By ranks, of two separate sides.
+    /// Interval by ranks, of two separate sides.
     pub interval: Interval,
 }
 
 impl Drift {
-    /// The largest change that the interval allows, in either direction.
+    /// Largest change that the interval allows, in either direction.
     pub fn most(&self) -> f64 {
         self.interval.low.abs().max(self.interval.high.abs())
     }
 }
 
 impl Apart {
-    /// Of repetitions by rounds. Where neither side has a second round nothing tells by how much
-    /// rounds differ: what [`between_times`] allows for is added at both ends in its place, and
-    /// `allowance` at least. `None` where a side has no repetition, or a value is not finite.
+    /// Compares two sides, each a list of rounds of repetitions. If neither side has a second
+    /// round, the variation between rounds is unknown. The larger of [`between_times`] and
+    /// `allowance` is then added at both ends. `None` if a side has no repetition, or a value is
+    /// not finite.
     pub fn of(side: &[Vec<f64>], other: &[Vec<f64>], allowance: f64) -> Option<Self> {
         let whole = |rounds: &[Vec<f64>]| rounds.concat();
         let (all, others) = (whole(side), whole(other));
@@ -83,7 +85,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Of the deviations from the mean.
+/// Sum of squared deviations from the mean.
 fn squares(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).powi(2)).sum()

@@ -1,4 +1,4 @@
-//! How many independent samples a series is worth: n / (1 + 2 * sum of its autocorrelations).
+//! Effective number of independent samples of a series: n / (1 + 2 * sum of its autocorrelations).
 //!
 //! Owns the truncation of that sum: Geyer's initial positive sequence ("Practical Markov Chain
 //! Monte Carlo", Statistical Science 7, 1992). Cost is bounded for any series: long-lived

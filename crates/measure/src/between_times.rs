@@ -1,16 +1,14 @@
-//! By how much two times differ of which each was measured once.
-//!
-//! Owns the allowance for it. Pure.
+//! Allowance for the difference between two times that were each measured once. Pure.
 
-/// Of two draws from a normal law of deviation 1, 95 in 100 differ by less than the first, and 75
-/// in 100 by less than the second.
+/// Differences of two draws from the standard normal law: 95 in 100 are below the first value, 75
+/// in 100 below the second.
 const NEARLY_ALWAYS: f64 = 1.96 * std::f64::consts::SQRT_2;
 const USUALLY: f64 = 1.150 * std::f64::consts::SQRT_2;
 
-/// By how much two times may differ of which each was measured but once: as much as two repetitions
-/// of one time do, at 95 %, told by the upper quartile of their differences: a repetition that went
-/// wrong moves it little. More repetitions of the same time make it no smaller. Nothing without a
-/// second repetition.
+/// Returns the allowance for the difference between two times measured once each. It is the
+/// difference between two repetitions of one time, at 95 %. It follows from the upper quartile of
+/// these differences, which one bad repetition hardly moves. More repetitions of the same time do
+/// not make it smaller. Zero without a second repetition.
 pub fn between_times<'a>(times: impl IntoIterator<Item = &'a [f64]>) -> f64 {
     let apart = |values: &[f64]| -> Vec<f64> {
         let others = |(at, one): (usize, &f64)| {

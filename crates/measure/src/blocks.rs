@@ -1,4 +1,4 @@
-//! Figures over blocks. The block is the sampling unit, never the packet: each block gives one
+//! Estimates over blocks. The block is the sampling unit, never the packet: each block gives one
 //! value, or one pair of values measured side by side, and the interval is over blocks.
 //!
 //! Never decides whether a difference matters; that takes a margin, which belongs to the study.
@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 use crate::quantile::{median, median_in_place, median_interval};
 use crate::{Interval, bootstrap};
 
-/// From this many blocks on a paired interval is the BCa bootstrap's; below, a bootstrap of so few
-/// values covers less than it says, so the order statistics' exact interval is taken.
+/// Least number of blocks for a BCa bootstrap of paired values. With fewer, a bootstrap covers less
+/// than it states, so the exact interval of order statistics is used.
 ///
 /// At ten to twenty blocks BCa is narrower than the exact interval and covers 93.6 to 94.0 % where
 /// it states 95 % (simulated: `tests/it/coverage.rs`).
 pub const BOOTSTRAP_BLOCKS: usize = 10;
 
-/// A figure over blocks.
+/// Estimate over blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BlockEstimate {
-    /// The median of the blocks' values.
+    /// Median of the blocks' values.
     pub value: f64,
-    /// For the median; its own confidence says what so few blocks allow.
+    /// Interval of the median; its confidence is the one that this number of blocks allows.
     pub interval: Interval,
-    /// How many blocks.
+    /// Number of blocks.
     pub blocks: usize,
 }
 
 impl BlockEstimate {
-    /// From one value a block, in any order, with the order statistics' interval; `None` when
-    /// empty.
+    /// Estimates from one value per block, in any order, with the interval of order statistics;
+    /// `None` when empty.
     pub fn of(values: &[f64], confidence: f64) -> Option<Self> {
         Some(Self {
             value: median(values)?,
@@ -37,7 +37,7 @@ impl BlockEstimate {
         })
     }
 
-    /// From one value a block, with a bootstrapped interval where there are enough blocks for it.
+    /// Estimates from one value per block, with a bootstrap interval if there are enough blocks.
     fn bootstrapped(values: &[f64], confidence: f64, seed: u64) -> Option<Self> {
         let mut estimate = Self::of(values, confidence)?;
         if values.len() >= BOOTSTRAP_BLOCKS {
@@ -46,7 +46,7 @@ impl BlockEstimate {
         Some(estimate)
     }
 
-    /// The same in another unit, of which there are so many in one.
+    /// Converts to another unit by multiplying with `by`.
     #[must_use]
     pub fn scaled(self, by: f64) -> Self {
         self.map(|value| value * by)
@@ -59,8 +59,8 @@ impl BlockEstimate {
     }
 }
 
-/// How many times b a is, from pairs (a, b) measured in the same block: exp of the median
-/// log-ratio. `None` when there is no pair, or a value is not a positive finite number.
+/// Estimates the ratio a / b from pairs (a, b) measured in the same block: exp of the median
+/// log-ratio. `None` without a pair, or if a value is not a positive finite number.
 pub fn paired_ratio(pairs: &[(f64, f64)], confidence: f64, seed: u64) -> Option<BlockEstimate> {
     let usable = |value: f64| value > 0.0 && value.is_finite();
     if !pairs.iter().all(|(a, b)| usable(*a) && usable(*b)) {
@@ -70,8 +70,8 @@ pub fn paired_ratio(pairs: &[(f64, f64)], confidence: f64, seed: u64) -> Option<
     Some(BlockEstimate::bootstrapped(&logs, confidence, seed)?.map(f64::exp))
 }
 
-/// By how much a exceeds b, from pairs (a, b) measured in the same block: the median of a - b, in
-/// their unit. `None` when there is no pair, or a value is not finite.
+/// Estimates the difference a - b from pairs (a, b) measured in the same block: its median, in
+/// their unit. `None` without a pair, or if a value is not finite.
 pub fn paired_shift(pairs: &[(f64, f64)], confidence: f64, seed: u64) -> Option<BlockEstimate> {
     if !pairs.iter().all(|(a, b)| a.is_finite() && b.is_finite()) {
         return None;

@@ -1,8 +1,8 @@
 //! Bootstrap intervals of any statistic over block values, bias-corrected and accelerated (BCa;
 //! Efron & Tibshirani, "An Introduction to the Bootstrap", ch. 14).
 //!
-//! Resamples whole blocks, which the caller knows to be independent. Never to be fed with packets,
-//! and never draws from anything but the seed it is given.
+//! Resamples whole blocks, which the caller knows to be independent. Never resamples packets, and
+//! draws only from the given seed.
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -1,11 +1,11 @@
-//! Did a series change, since when, by how much: an online detector over the repetitions of one
-//! quantity, for series that nobody watches.
+//! Online change detection over the repetitions of one quantity, for unattended series: whether it
+//! changed, since when, and by how much.
 //!
-//! Owns what a repetition is, when an alarm is raised, and what is said of the change then. Needs
-//! no law of the noise: a repetition is ranked among earlier ones of the same time of day, the rank
-//! is bet on (`bets`), and the sum of all bets since any moment is held against a threshold that
-//! bounds how often a series without a change raises an alarm. Memory is bounded (`past`); when and
-//! how much is `estimate`'s. Never reads a clock, never says whose doing it is.
+//! Owns what a repetition is, when an alarm is raised, and what is reported of the change. Assumes
+//! no noise distribution: a repetition is ranked among earlier ones of the same time of day, the
+//! rank is bet on (`bets`), and the sum of bets since any moment is compared with a threshold. The
+//! threshold bounds the false alarms of an unchanged series. Memory is bounded (`past`); `estimate`
+//! dates and sizes the change. Never reads a clock, never attributes a change.
 //!
 //! Sources: Shin, Ramdas & Rinaldo, "E-detectors: a nonparametric framework for sequential change
 //! detection", New England J. Stat. Data Sci. 2, 2023; Roberts, Technometrics 8, 1966 (the sum);
@@ -24,44 +24,44 @@ use past::{Past, Point};
 
 pub use estimate::split;
 
-/// A change that is seen began with one of so many repetitions: bets on earlier ones are not in the
-/// sum, but where it began slowly.
+/// Longest distance between a change and its alarm, in repetitions. Earlier bets are not in the
+/// sum, unless the change began slowly.
 const RECENT: usize = 40;
 
-/// One repetition's value of a series.
+/// Value of one repetition in a series.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Repetition {
-    /// Something like a median, or a rate: zero or more, and what matters of it is a share.
+    /// Median, rate or similar: zero or more, and relative changes matter.
     Level(f64),
-    /// Frames lost of frames sent: what matters is the share itself.
+    /// Frames lost out of frames sent: absolute changes of the share matter.
     Loss {
-        /// So many were lost.
+        /// Frames lost.
         lost: u64,
-        /// Of so many.
+        /// Frames sent.
         of: u64,
     },
 }
 
-/// What repetitions have of the day.
+/// Dependence of the values on the time of day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Season {
-    /// Nothing: a testbed that nobody else uses.
+    /// No dependence: a testbed that nobody else uses.
     None,
-    /// Other people's traffic comes and goes with the hour: like is compared with like.
+    /// Daily pattern from other people's traffic: values are compared with the same time of day.
     Daily,
 }
 
-/// What a detector is asked to find.
+/// Settings of a detector.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// What does not matter: a share of a level.
+    /// Relative change of a level that does not matter.
     pub margin: f64,
-    /// What does not matter of a share of lost frames.
+    /// Change of a share of lost frames that does not matter.
     pub margin_of_loss: f64,
-    /// One false alarm in so many repetitions, on average, where nothing changes.
+    /// Mean number of repetitions between false alarms in an unchanged series.
     pub run_length: f64,
-    /// Whether the time of day is in the series.
+    /// Dependence on the time of day.
     pub season: Season,
 }
 
@@ -71,77 +71,77 @@ impl Default for Settings {
     }
 }
 
-/// Which way a series went.
+/// Direction of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
     /// The values are larger than before.
     Up,
-    /// They are smaller.
+    /// The values are smaller than before.
     Down,
 }
 
-/// What the amount of a change is.
+/// Form in which the size of a change is stated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Amount {
-    /// Afterwards / before: of levels above zero.
+    /// After / before: for levels above zero.
     Ratio,
-    /// Afterwards - before: of shares of lost frames, and where one side is zero.
+    /// After - before: for shares of lost frames, and where one side is zero.
     Difference,
 }
 
-/// A moment, as the caller counts and as the clock does.
+/// Moment in a series, by the caller's count and by the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
-    /// Of the repetition, counted from 0 in the order in which the detector was given them.
+    /// Index of the repetition, from 0, in the order given to the detector.
     pub repetition: u64,
     /// Nanoseconds since 1970.
     pub unix_ns: u64,
 }
 
-/// A change that was found.
+/// Change that was detected.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// When it was seen.
+    /// Moment of detection.
     pub seen: Moment,
-    /// The first repetition after it, most likely.
+    /// Most likely first repetition after the change.
     pub since: Moment,
-    /// Between these two repetitions lies the first after it, at `confidence`.
+    /// Earliest first repetition after the change, at `confidence`.
     pub earliest: Moment,
-    /// The later of the two.
+    /// Latest first repetition after the change, at `confidence`.
     pub latest: Moment,
-    /// Of `earliest` and `latest`.
+    /// Confidence of `earliest` and `latest`.
     pub confidence: f64,
-    /// Which way.
+    /// Direction of the change.
     pub direction: Direction,
-    /// What `value` and `interval` are.
+    /// Form of `value` and `interval`.
     pub amount: Amount,
-    /// By how much, the time of day taken out.
+    /// Size of the change, without the time of day.
     pub value: f64,
-    /// With so much confidence as few repetitions have.
+    /// Interval of the size; few repetitions lower its confidence.
     pub interval: Interval,
-    /// The median before, as measured.
+    /// Median before the change, as measured.
     pub before: f64,
-    /// The median afterwards.
+    /// Median after the change, as measured.
     pub after: f64,
 }
 
-/// Why a repetition is refused.
+/// Reason why a repetition is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Refused {
-    /// It is no number that a measurement can have.
+    /// Not a number that a measurement can have.
     #[error("take a repetition into a series: its value is not a finite number of zero or more")]
     NoNumber,
-    /// More lost than sent, or nothing sent.
+    /// More frames lost than sent, or none sent.
     #[error("take a repetition into a series: it lost more frames than it sent, or sent none")]
     NoCount,
-    /// A level among shares of lost frames, or the other way.
+    /// A level in a series of shares of lost frames, or the other way round.
     #[error("take a repetition into a series: it is of another kind than those before")]
     OtherKind,
 }
 
-/// Over the repetitions of one series.
+/// Change detector for one series.
 #[derive(Debug, Clone)]
 pub struct Detector {
     settings: Settings,
@@ -149,19 +149,19 @@ pub struct Detector {
     taken: u64,
     past: Past,
     bets: Bets,
-    /// The first repetition after the last change, until enough have followed it.
+    /// First repetition after the last change, until enough have followed it.
     fresh: Option<Moment>,
 }
 
 impl Detector {
-    /// Of a series of which nothing is known yet.
+    /// Creates a detector for a series without history.
     pub fn new(settings: Settings) -> Self {
         let (past, bets) = (Past::default(), Bets::default());
         Self { settings, kind: None, taken: 0, past, bets, fresh: None }
     }
 
-    /// Takes the next repetition; a change where it is the one that shows it. What is refused
-    /// leaves the detector as it was.
+    /// Takes the next repetition and returns the change that it reveals, if any. A rejected
+    /// repetition leaves the detector unchanged.
     pub fn take(
         &mut self,
         unix_ns: u64,
@@ -198,12 +198,12 @@ impl Detector {
         }
     }
 
-    /// How many repetitions it holds: never more than a bound, however many it took.
+    /// Number of repetitions in memory; bounded, however many were taken.
     pub fn held(&self) -> usize {
         self.past.len()
     }
 
-    /// How many repetitions it took.
+    /// Number of repetitions taken.
     pub const fn taken(&self) -> u64 {
         self.taken
     }
@@ -219,7 +219,7 @@ impl Detector {
     }
 }
 
-/// As a number, and what is to be said of its changes.
+/// Converts a repetition to a number and the form of its changes.
 fn valued(repetition: Repetition) -> Result<(Amount, f64), Refused> {
     match repetition {
         Repetition::Level(value) if value.is_finite() && value >= 0.0 => Ok((Amount::Ratio, value)),
@@ -231,7 +231,7 @@ fn valued(repetition: Repetition) -> Result<(Amount, f64), Refused> {
     }
 }
 
-/// Levels are compared by their logarithms; zero is as far below everything as a double can say.
+/// Scale for comparison: levels by their logarithms, with zero as the smallest positive double.
 fn on_scale(kind: Amount, value: f64) -> f64 {
     match kind {
         Amount::Ratio => value.max(f64::MIN_POSITIVE).ln(),

@@ -1,83 +1,82 @@
-//! How far one clock stands from another, from stamps exchanged between them, with a bound that
-//! holds.
+//! Offset between two clocks from exchanged timestamps, with guaranteed bounds.
 //!
 //! Owns the set of straight lines that the exchanges allow (Zhang, Liu and Xia, *Clock
-//! Synchronization Algorithms for Network Measurements*, 2002): a message can't arrive before it
-//! was sent, so each exchange bounds the offset from both sides, and the shortest bound it
-//! tightest. Nothing is assumed of how a round trip is shared out between its two ways. Never reads
-//! a clock, and never guesses where no line fits: then a clock jumped.
+//! Synchronization Algorithms for Network Measurements*, 2002). A message cannot arrive before it
+//! was sent, so each exchange bounds the offset from both sides, the fastest exchange tightest.
+//! Nothing is assumed about the split of a round trip between its two directions. Never reads a
+//! clock, and never guesses if no line fits: then a clock jumped.
 
 use crate::Nanos;
 
-/// No crystal, and no NTP daemon that slews one, is further off (Linux slews by at most 500 ppm).
+/// Largest drift between two clocks: no crystal, and no NTP daemon that slews one, is further off
+/// (Linux slews by at most 500 ppm).
 const STEEPEST: f64 = 600e-6;
-/// Stamps are whole nanoseconds, and lines are in floating point.
+/// Tolerance for rounding, in nanoseconds: timestamps are whole nanoseconds, lines are floats.
 const SLACK_NS: f64 = 1.0;
-/// Every two bounds make a line, and every line is held against every bound: of more exchanges
-/// those with the shortest round trips, in so many stretches of time, are taken.
+/// Largest number of exchanges used, because all pairs of bounds are tested against all bounds. Of
+/// more exchanges, the fastest of each stretch of time are taken.
 const MOST: usize = 48;
 
-/// A message there and back, stamped four times.
+/// Message and reply between two hosts, with four timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
-    /// Sent, by our clock.
+    /// Departure of the message, by our clock.
     pub asked: Nanos,
-    /// Arrived there, by theirs.
+    /// Arrival of the message, by their clock.
     pub received: Nanos,
-    /// Sent back, by theirs; the same as `received` where only one stamp was taken.
+    /// Departure of the reply, by their clock; equal to `received` if only one stamp was taken.
     pub replied: Nanos,
-    /// Arrived here, by ours.
+    /// Arrival of the reply, by our clock.
     pub answered: Nanos,
 }
 
 impl Exchange {
-    /// On the way, both ways together.
+    /// Time in transit, both directions together.
     pub fn on_the_way(&self) -> Nanos {
         let there = self.replied.saturating_sub(self.received);
         self.answered.saturating_sub(self.asked).saturating_sub(there)
     }
 }
 
-/// By how much their clock may be ahead of ours, over some time.
+/// Bounds of the offset between their clock and ours, over some time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClockBounds {
-    /// Of our clock.
+    /// Reference time, by our clock.
     origin: Nanos,
-    /// What their clock shows beyond ours at the origin, roughly; keeps the floats small.
+    /// Rough offset at the origin, in nanoseconds; keeps the floats small.
     base_ns: i64,
-    /// The corners of the set of lines: what is beyond `base_ns` at `origin`, and by how much it
-    /// grows each nanosecond.
+    /// Corners of the set of lines: offset beyond `base_ns` at `origin`, and drift per nanosecond.
     corners: Vec<(f64, f64)>,
 }
 
-/// Their clock less ours, in nanoseconds: somewhere from `low` to `high`.
+/// Their clock minus ours, in nanoseconds: between `low` and `high`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ahead {
-    /// At least.
+    /// Lower bound.
     pub low_ns: i64,
-    /// At most.
+    /// Upper bound.
     pub high_ns: i64,
 }
 
 impl Ahead {
-    /// The middle.
+    /// Middle of the bounds.
     pub const fn estimate_ns(self) -> i64 {
         self.low_ns + (self.high_ns - self.low_ns) / 2
     }
 
-    /// The largest error of the middle.
+    /// Largest error of the middle.
     pub const fn uncertainty(self) -> Nanos {
         Nanos((self.high_ns - self.low_ns).unsigned_abs().div_ceil(2))
     }
 
-    /// Of two clocks of which each is known beside a third: how far the other is ahead of this one.
+    /// Offset of `other` from this clock, where each is known relative to a third clock.
     #[must_use]
     pub const fn to(self, other: Self) -> Self {
         Self { low_ns: other.low_ns - self.high_ns, high_ns: other.high_ns - self.low_ns }
     }
 }
 
-/// At a time of ours (relative to the origin), their clock is ahead by no less, or no more.
+/// Upper or lower bound of the offset at a time of our clock, relative to the origin.
 #[derive(Debug, Clone, Copy)]
 struct Bound {
     at: f64,
@@ -86,13 +85,13 @@ struct Bound {
 }
 
 impl ClockBounds {
-    /// Every straight line that the exchanges allow; `None` where there is none, or no exchange: a
-    /// clock jumped or was slewed meanwhile, and nothing is known of it.
+    /// Bounds from every straight line that the exchanges allow. `None` without exchanges or
+    /// without such a line: a clock jumped or was slewed.
     pub fn of(exchanges: &[Exchange]) -> Option<Self> {
         Self::within(exchanges, STEEPEST)
     }
 
-    /// The same of a clock that goes exactly as fast as ours, and may be set otherwise.
+    /// Bounds for a clock that runs exactly as fast as ours and may be set differently.
     pub fn of_one_rate(exchanges: &[Exchange]) -> Option<Self> {
         Self::within(exchanges, 0.0)
     }
@@ -120,8 +119,8 @@ impl ClockBounds {
         (!corners.is_empty()).then_some(Self { origin, base_ns, corners })
     }
 
-    /// How far their clock is ahead at an instant of ours. Before the first exchange and after the
-    /// last the bounds part, as fast as a drift may be unknown.
+    /// Offset at an instant of our clock. Before the first exchange and after the last the bounds
+    /// widen with the unknown drift.
     pub fn ahead(&self, ours: Nanos) -> Ahead {
         let at = difference(ours, self.origin) as f64;
         let values = self.corners.iter().map(|(ahead, drift)| ahead + drift * at);
@@ -131,7 +130,7 @@ impl ClockBounds {
         Ahead { low_ns: self.base_ns + low, high_ns: self.base_ns + high }
     }
 
-    /// The worst of all instants between two: bounds of lines are widest at an end.
+    /// Largest uncertainty between two instants: bounds from lines are widest at an end.
     pub fn uncertainty(&self, from: Nanos, to: Nanos) -> Nanos {
         self.ahead(from).uncertainty().max(self.ahead(to).uncertainty())
     }
@@ -141,7 +140,7 @@ fn difference(a: Nanos, b: Nanos) -> i64 {
     (a.0 as i64).wrapping_sub(b.0 as i64)
 }
 
-/// All, or of each stretch of time those with the shortest way; in their order.
+/// Returns all exchanges, or the fastest of each stretch of time, in order.
 fn shortest(exchanges: &[Exchange]) -> Vec<Exchange> {
     if exchanges.len() <= MOST {
         return exchanges.to_vec();

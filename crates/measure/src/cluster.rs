@@ -1,33 +1,32 @@
-//! Which of many readings belong together: classes along a line, and average-link clustering with a
-//! permutation test for the number of classes.
+//! Clustering of readings: classes along a line, and average-link clustering with a permutation
+//! test for the number of classes.
 //!
-//! Owns the arithmetic only. Never decides how far apart is far enough for a verdict; a caller with
-//! a question says that.
+//! Owns the arithmetic only. The caller decides which distance is enough for a verdict.
 
-/// A reading, and how well it is known.
+/// Value with its variance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reading {
-    /// Where it lies.
+    /// Value of the reading.
     pub value: f64,
-    /// Its variance; above zero.
+    /// Variance of the reading; above zero.
     pub variance: f64,
 }
 
 /// Classes along a line.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Classes {
-    /// Each reading's class, from 0 for the lowest.
+    /// Class of each reading, from 0 for the lowest.
     pub of: Vec<usize>,
-    /// How far the nearest two neighbours' means lie apart, in standard deviations of one reading:
-    /// the larger of what the readings say of themselves and of what they spread within the two
+    /// Distance between the means of the nearest two neighbouring classes, in standard deviations
+    /// of one reading. The deviation is the larger of the stated one and the spread within the two
     /// classes.
     pub separation: f64,
 }
 
-/// The most classes of up to `most` of which every two neighbours lie `least` standard deviations
-/// apart or more; none where not even two do. For each number of classes the cut is the one with
-/// the least weighted sum of squares within (Fisher, "On grouping for maximum homogeneity", 1958).
-/// Readings of one normal class are cut too, into two at a separation below 2.7.
+/// Returns the largest number of classes, up to `most`, of which any two neighbours are at least
+/// `least` standard deviations apart. `None` if not even two are. For each number of classes, the
+/// cut has the least weighted sum of squares within (Fisher, "On grouping for maximum homogeneity",
+/// 1958). Readings of one normal class are cut too, into two at a separation below 2.7.
 pub fn classes(readings: &[Reading], most: usize, least: f64) -> Option<Classes> {
     let mut order: Vec<usize> = (0..readings.len()).collect();
     order.sort_by(|a, b| readings[*a].value.total_cmp(&readings[*b].value));
@@ -45,18 +44,18 @@ pub fn classes(readings: &[Reading], most: usize, least: f64) -> Option<Classes>
     Some(Classes { of, separation })
 }
 
-/// Weighted mean and sum of squares about it.
+/// Weighted mean and weighted sum of squares around it.
 fn moments(readings: &[Reading]) -> (f64, f64) {
     let weight: f64 = readings.iter().map(|r| 1.0 / r.variance).sum();
     let mean = readings.iter().map(|r| r.value / r.variance).sum::<f64>() / weight;
     (mean, readings.iter().map(|r| (r.value - mean).powi(2) / r.variance).sum())
 }
 
-/// For two classes, three, and so on: where each but the first begins.
+/// First indices of all classes but the lowest, for two classes, three, and so on.
 fn best_cuts(sorted: &[Reading], most: usize) -> Vec<Vec<usize>> {
     let count = sorted.len();
     let within = |from: usize, to: usize| moments(&sorted[from..to]).1;
-    // The least cost of the first `to` readings in so many classes, and their cuts.
+    // Least cost of the first `to` readings in this number of classes, and their cuts.
     let mut row: Vec<(f64, Vec<usize>)> =
         (0..=count).map(|to| (within(0, to), Vec::new())).collect();
     let mut all = Vec::new();
@@ -76,7 +75,7 @@ fn best_cuts(sorted: &[Reading], most: usize) -> Vec<Vec<usize>> {
     all
 }
 
-/// Of the nearest two neighbouring classes.
+/// Separation of the nearest two neighbouring classes.
 fn separation(sorted: &[Reading], cuts: &[usize]) -> Option<f64> {
     let starts: Vec<usize> = std::iter::once(0).chain(cuts.iter().copied()).collect();
     let ends = cuts.iter().copied().chain([sorted.len()]);
@@ -86,14 +85,14 @@ fn separation(sorted: &[Reading], cuts: &[usize]) -> Option<f64> {
         let ((low, below), (high, above)) = (moments(two[0]), moments(two[1]));
         let count = (two[0].len() + two[1].len()) as f64;
         let stated = two.concat().iter().map(|r| r.variance).sum::<f64>() / count;
-        // In units of the stated variances, so that a spread as large as stated is 1.
+        // In units of the stated variances: a spread as large as stated is 1.
         let seen = if count > 2.0 { stated * (below + above) / (count - 2.0) } else { 0.0 };
         (high - low) / stated.max(seen).sqrt()
     };
     classes.windows(2).map(apart).min_by(f64::total_cmp)
 }
 
-/// How alike each two of several things are, the same both ways.
+/// Symmetric similarity matrix of several items.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Likeness {
     count: usize,
@@ -101,7 +100,7 @@ pub struct Likeness {
 }
 
 impl Likeness {
-    /// Of all pairs, by their places.
+    /// Builds the matrix from the similarity of each two items, by index.
     pub fn of(count: usize, like: impl Fn(usize, usize) -> f64) -> Self {
         let values = (0..count * count).map(|at| like(at / count, at % count)).collect();
         Self { count, values }
@@ -113,9 +112,9 @@ impl Likeness {
         one.iter().map(like).sum::<f64>() / (one.len() * other.len()) as f64
     }
 
-    /// Joins the two most alike groups, by the mean over their pairs, until none are more alike
-    /// than `least` (Sokal and Michener, 1958: UPGMA). Each group ascending, in the order of their
-    /// first.
+    /// Joins the two most similar groups, by the mean over their pairs, until no similarity exceeds
+    /// `least` (Sokal and Michener, 1958: UPGMA). Each group is ascending; groups are ordered by
+    /// first member.
     pub fn groups(&self, least: f64) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = (0..self.count).map(|at| vec![at]).collect();
         loop {

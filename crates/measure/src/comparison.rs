@@ -1,9 +1,8 @@
-//! Is one better than the other: different, equivalent or inconclusive, from blocks and a margin
-//! below which a difference does not matter.
+//! Comparison of two sides: different, equivalent or inconclusive, from blocks and a margin below
+//! which a difference does not matter.
 //!
-//! Owns the decision, the scale it is made on and Holm's correction. The block is the sampling
-//! unit, never the packet. Never says whose doing a difference is: that takes a bypass, and belongs
-//! to whoever knows of one.
+//! Owns the decision, its scale and Holm's correction. The block is the sampling unit, never the
+//! packet. Never attributes a difference: that takes a bypass, and belongs to the caller.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,27 +11,27 @@ use crate::between_times::between_times;
 use crate::quantile::median;
 use crate::ranks::Shift;
 
-/// One value a block from each side.
+/// Values of both sides, one per block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Blocks<'a> {
-    /// Both sides were measured in each block, in random order: (subject, reference).
+    /// Pairs measured in the same block, in random order: (subject, reference).
     Interleaved(&'a [(f64, f64)]),
-    /// Each side was measured at a time of its own: what changed between is in the difference, and
-    /// has to be allowed for ([`between_times`]).
+    /// Sides measured at different times. Changes in between are part of the difference and need an
+    /// allowance ([`between_times`]).
     Apart {
-        /// What is compared.
+        /// Side under comparison.
         subject: &'a [f64],
-        /// With what.
+        /// Side that it is compared with.
         reference: &'a [f64],
     },
 }
 
-/// How two sides were measured, and how often.
+/// Arrangement of two sides, and their number of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// So many blocks that hold both.
+    /// Number of blocks that hold both sides.
     Interleaved(usize),
-    /// So many blocks of either.
+    /// Number of blocks per side.
     Apart(usize, usize),
 }
 
@@ -45,8 +44,8 @@ impl Blocks<'_> {
     }
 }
 
-/// The smallest two-sided chance that ranks of so many blocks can have: one outcome of 2^n for
-/// pairs, of all the ways to mix two sides otherwise.
+/// Smallest two-sided p-value that ranks of this many blocks can give: one outcome of 2^n for
+/// pairs, otherwise one of all ways to mix two sides.
 pub fn least(shape: Shape) -> f64 {
     let one = match shape {
         Shape::Interleaved(n) => 0.5_f64.powi(n as i32),
@@ -55,26 +54,26 @@ pub fn least(shape: Shape) -> f64 {
     (2.0 * one).min(1.0)
 }
 
-/// How many blocks a side it takes that one of so many figures can be decided with all of them
-/// corrected.
+/// Number of blocks per side needed to decide any of `figures` results with correction.
 pub fn blocks_for(figures: usize, interleaved: bool) -> usize {
     let shape = |n| if interleaved { Shape::Interleaved(n) } else { Shape::Apart(n, n) };
     let enough = |n: &usize| least(shape(*n)) * figures.max(1) as f64 <= ERROR;
-    // A chance halves with each block, at least: 64 of them decide any number of figures.
+    // The smallest p-value at least halves with each block: 64 of them decide any number of
+    // results.
     (1..=64).find(enough).unwrap_or(64)
 }
 
-/// On which scale two sides are compared.
+/// Scale on which two sides are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Subject / reference, by logarithms: where all values are positive.
+    /// Subject / reference, by logarithms: if all values are positive.
     Ratio,
-    /// Subject - reference in their unit: where one is zero or below.
+    /// Subject - reference in their unit: if any value is zero or below.
     Shift,
 }
 
-/// What may be said.
+/// Result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
@@ -82,12 +81,12 @@ pub enum Decision {
     Different,
     /// The interval lies wholly within the margin.
     Equivalent,
-    /// Neither: more blocks, or less noise, might tell.
+    /// Neither: more blocks or less noise might decide.
     Inconclusive,
 }
 
 impl Decision {
-    /// As it is written: `different`, `equivalent`, `inconclusive`.
+    /// Name of the decision: `different`, `equivalent`, `inconclusive`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Different => "different",
@@ -100,55 +99,55 @@ impl Decision {
 /// Subject - reference in the values' own unit, whatever the scale of the decision.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// Hodges and Lehmann's estimate.
+    /// Hodges-Lehmann estimate.
     pub value: f64,
-    /// Exact for the blocks there are, with its own confidence.
+    /// Exact interval for these blocks, with its own confidence.
     pub interval: Interval,
 }
 
-/// One quantity of two sides.
+/// Comparison of one quantity between two sides.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Of value, interval and margin.
+    /// Scale of value, interval and margin.
     pub scale: Scale,
-    /// Hodges and Lehmann's estimate of subject / reference, or of subject - reference.
+    /// Hodges-Lehmann estimate of subject / reference, or of subject - reference.
     pub value: f64,
-    /// Exact for the blocks there are, with its own confidence.
+    /// Exact interval for these blocks, with its own confidence.
     pub interval: Interval,
-    /// What is in the interval at either end for sides that were measured at times of their own, on
-    /// the scale of the decision (logarithms, for a ratio): no number of blocks makes it smaller.
+    /// Allowance that the interval includes at either end for sides measured at different times. On
+    /// the scale of the decision (logarithms, for a ratio); more blocks do not make it smaller.
     pub between: f64,
-    /// The same as a difference: what a ratio of 1.002 is in microseconds.
+    /// Result as a difference in the values' unit, such as a ratio of 1.002 in microseconds.
     pub difference: Difference,
-    /// Blocks of the subject and of the reference.
+    /// Number of blocks of the subject and of the reference.
     pub blocks: (usize, usize),
-    /// What is within it does not matter: a share for a ratio, else in the values' unit. A ratio is
-    /// within where it lies between 1/(1 + margin) and 1 + margin.
+    /// Margin within which a difference does not matter: a share for a ratio, otherwise in the
+    /// values' unit. A ratio is within if it lies between 1/(1 + margin) and 1 + margin.
     pub margin: f64,
-    /// The chance of such blocks were the difference within the margin; two-sided.
+    /// Two-sided p-value against a difference within the margin.
     pub p_different: f64,
-    /// The same after [`correct`]'s correction, where several were compared.
+    /// Value of `p_different` after [`correct`], if several quantities were compared.
     pub p_adjusted: f64,
-    /// The smallest chance that so many blocks can speak of, however far apart the sides are.
+    /// Smallest p-value that this many blocks can give, however far apart the sides are.
     pub p_least: f64,
-    /// The chance of such blocks were the difference at or beyond the margin; two one-sided tests,
-    /// doubled, so that it speaks as the 95 % interval does.
+    /// P-value against a difference at or beyond the margin: two one-sided tests, doubled to match
+    /// the 95 % interval.
     pub p_equivalent: f64,
-    /// Cliff's delta, -1…1: how much more often the subject's block is the larger than the smaller;
-    /// of interleaved blocks, within each block.
+    /// Cliff's delta, -1…1: how much more often the subject's block is the larger than the smaller.
+    /// Within each block if interleaved.
     pub dominance: f64,
-    /// What may be said.
+    /// Decision of the comparison.
     pub decision: Decision,
 }
 
-/// The chance of error that a decision may have; [`CONFIDENCE`] is the rest.
+/// Allowed probability of a wrong decision; [`CONFIDENCE`] is the rest.
 pub const ERROR: f64 = 0.05;
 
-/// Of the interval.
+/// Confidence of the interval.
 pub const CONFIDENCE: f64 = 1.0 - ERROR;
 
-/// Compares. `margin` is a share of the reference: 0.01 for one in a hundred. `None` where a side
-/// has no block, or a value is not finite.
+/// Compares two sides. `margin` is a share of the reference: 0.01 is 1 %. `None` if a side has no
+/// block, or a value is not finite.
 pub fn compare(blocks: Blocks<'_>, margin: f64) -> Option<Comparison> {
     let (subject, reference): (Vec<f64>, Vec<f64>) = match blocks {
         Blocks::Interleaved(pairs) => pairs.iter().copied().unzip(),
@@ -201,8 +200,7 @@ pub fn compare(blocks: Blocks<'_>, margin: f64) -> Option<Comparison> {
         dominance,
         decision: Decision::Inconclusive,
     };
-    // Without any noise at all, as between two equal counts of zero, ties with a margin of zero are
-    // equality.
+    // Without any noise, as between equal counts of zero, ties with a margin of zero are equality.
     let same = interval.low >= -limit && interval.high <= limit && interval.low >= interval.high;
     if same && interval.confidence >= CONFIDENCE {
         comparison.p_equivalent = 0.0;
@@ -212,10 +210,9 @@ pub fn compare(blocks: Blocks<'_>, margin: f64) -> Option<Comparison> {
 }
 
 impl Comparison {
-    /// About how many blocks a side it would take to decide this figure among so many, of noise
-    /// like that seen: the interval shrinks with the root of their number, and has to fit between
-    /// what was found and the margin. `None` where it was decided, or where no sensible number
-    /// would do.
+    /// Estimates the number of blocks per side needed to decide this result among `figures`, with
+    /// the noise seen. The interval shrinks with the root of their number and must fit between
+    /// estimate and margin. `None` if decided already, or if no sensible number suffices.
     pub fn blocks_needed(&self, figures: usize, interleaved: bool) -> Option<usize> {
         const SENSIBLE: f64 = 1_000.0;
         if self.decision != Decision::Inconclusive {
@@ -223,7 +220,7 @@ impl Comparison {
         }
         let have = self.blocks.0.min(self.blocks.1);
         let least = blocks_for(figures, interleaved).max(have + 1);
-        // What too few blocks say of their noise is nothing to count on.
+        // The noise that too few blocks show is no basis for an estimate.
         if self.interval.confidence < CONFIDENCE {
             return Some(least);
         }
@@ -239,7 +236,7 @@ impl Comparison {
         (needed <= SENSIBLE).then(|| least.max(needed as usize))
     }
 
-    /// Decides by the adjusted chance.
+    /// Decides by the adjusted p-value.
     fn decide(&mut self) {
         self.decision = if self.p_adjusted <= ERROR {
             Decision::Different
@@ -251,7 +248,7 @@ impl Comparison {
     }
 }
 
-/// By ranks, as the two sides were measured.
+/// Shift by ranks, as the two sides were measured.
 fn shift_of(blocks: Blocks<'_>, a: &[f64], b: &[f64]) -> Option<Shift> {
     match blocks {
         Blocks::Interleaved(_) => {
@@ -274,9 +271,8 @@ fn mean_sign(values: impl Iterator<Item = f64>) -> f64 {
     if count > 0.0 { sum / count } else { 0.0 }
 }
 
-/// Holm's step-down correction (Scand. J. Statist. 6, 1979) of all differences that were looked for
-/// at once, and the decisions that are left. Equivalence is not a discovery among many and needs
-/// none.
+/// Applies Holm's step-down correction (Scand. J. Statist. 6, 1979) to all differences tested at
+/// once, and decides again. Equivalence is not a discovery among many and needs no correction.
 pub fn holm(comparisons: &mut [Comparison]) {
     let mut order: Vec<usize> = (0..comparisons.len()).collect();
     order.sort_by(|a, b| comparisons[*a].p_different.total_cmp(&comparisons[*b].p_different));
@@ -289,13 +285,13 @@ pub fn holm(comparisons: &mut [Comparison]) {
     }
 }
 
-/// The correction of all differences that were looked for at once: [`holm`]'s where so many blocks
-/// can decide so many figures; else the figure at `primary` alone at the full error, and the others
-/// by Holm behind it, only once it differs (a gate: Westfall & Krishen, J. Stat. Plan. Inference
-/// 99, 2001). Which of the two it is depends on the numbers of blocks and of figures, never on what
-/// was measured, so that either way some difference is found where there is none in 5 % of
-/// comparisons at most. Figures with so few blocks that nothing could decide them are no part of
-/// it.
+/// Corrects all differences tested at once, with [`holm`] if this many blocks can decide this many
+/// results. Otherwise the result at `primary` is tested at the full error, and the others by Holm
+/// only once it differs (a gate: Westfall & Krishen, J. Stat. Plan. Inference 99, 2001).
+///
+/// The choice depends on the numbers of blocks and results, never on the values. Either way a false
+/// difference is found in at most 5 % of comparisons. Results with too few blocks to be decided at
+/// all are left out.
 pub fn correct(comparisons: &mut [Comparison], primary: usize) {
     let able: Vec<usize> =
         (0..comparisons.len()).filter(|at| comparisons[*at].p_least <= ERROR).collect();
@@ -319,9 +315,9 @@ pub fn correct(comparisons: &mut [Comparison], primary: usize) {
     }
 }
 
-/// How well a value repeats from block to block: half the width of the interval for its typical
-/// value, as a share of that value. What two sides differ by below it, the tester could make alone.
-/// `None` where the blocks don't tell, or a value is not positive.
+/// Repeatability of a value from block to block: half the width of the interval of its typical
+/// value, relative to that value. The tester alone can cause smaller differences between two sides.
+/// `None` if there are too few blocks, or if a value is not positive.
 pub fn repeatability(blocks: &[f64]) -> Option<f64> {
     if blocks.len() < 2 || !blocks.iter().all(|value| *value > 0.0) {
         return None;

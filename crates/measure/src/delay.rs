@@ -1,12 +1,12 @@
-//! Delays of one flow as they come in: round trips, their variation, and how independent they are.
+//! Delays of one flow as they arrive: round trips, their variation, and their dependence.
 //!
 //! Owns the selection of pairs for IPDV (RFC 3393: consecutive sequence numbers only) and the two
-//! variations of RFC 5481, IPDV and PDV. Never reads a clock: the caller subtracts the stamps.
+//! variations of RFC 5481, IPDV and PDV. Never reads a clock: the caller subtracts the timestamps.
 
 use crate::autocorrelation::effective_samples;
 use crate::{Histogram, Nanos};
 
-/// Takes a flow's round trips one by one.
+/// Recorder of a flow's round trips.
 #[derive(Debug, Clone)]
 pub struct DelayRecorder {
     rtt: Histogram,
@@ -17,32 +17,32 @@ pub struct DelayRecorder {
     capacity: usize,
 }
 
-/// What a flow's round trips came to.
+/// Distributions of a flow's round trips.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DelaySummary {
-    /// Every delay.
+    /// Distribution of all delays.
     pub rtt: Histogram,
-    /// IPDV(i) = D(i) - D(i-1) where it is zero or more.
+    /// Distribution of IPDV(i) = D(i) - D(i-1), where zero or more.
     pub ipdv_up: Histogram,
-    /// IPDV where it is below zero, as magnitudes.
+    /// Distribution of negative IPDV, as magnitudes.
     pub ipdv_down: Histogram,
-    /// How many independent samples the delays are worth, 0…`rtt.count()`.
+    /// Effective number of independent samples, 0…`rtt.count()`.
     pub effective_samples: f64,
 }
 
 impl DelayRecorder {
-    /// Keeps the first `capacity` delays (8 octets each) as they are, to tell how they depend on
-    /// each other; the histograms take any number. All memory is taken here: recording never
+    /// Creates a recorder that keeps the first `capacity` delays (8 octets each) to estimate their
+    /// dependence. The histograms take any number. All memory is allocated here: recording never
     /// allocates.
     pub fn new(capacity: usize) -> Self {
-        // Written once, so that its pages are there before the first packet is.
+        // Written once, so that its pages are mapped before the first packet arrives.
         let mut kept = vec![1.0; capacity];
         kept.clear();
         let [rtt, ipdv_up, ipdv_down] = [(); 3].map(|()| Histogram::new());
         Self { rtt, ipdv_up, ipdv_down, previous: None, kept, capacity }
     }
 
-    /// The same, but memory is taken as delays come: where no packet waits for it.
+    /// Creates a recorder that allocates as delays arrive, for use where no packet waits.
     pub const fn growing(capacity: usize) -> Self {
         Self {
             rtt: Histogram::growing(),
@@ -54,11 +54,11 @@ impl DelayRecorder {
         }
     }
 
-    /// Takes the delay of packet `sequence`, at its first arrival and in order of arrival.
+    /// Records the delay of packet `sequence`, at its first arrival and in order of arrival.
     ///
-    /// A difference is taken only from the packet with the number before, and only where that one
-    /// came just before: RFC 3393 §4.5 leaves an IPDV undefined where either packet is lost, so a
-    /// gap must not look like a jump.
+    /// A difference is taken only between consecutive packets that arrived one right after the
+    /// other. RFC 3393 §4.5 leaves an IPDV undefined if either packet is lost, so a gap must not
+    /// look like a jump.
     #[inline]
     pub fn record(&mut self, sequence: u64, rtt: Nanos) {
         self.rtt.record(rtt);
@@ -77,16 +77,16 @@ impl DelayRecorder {
         self.previous = Some((sequence, rtt));
     }
 
-    /// How many delays it has taken.
+    /// Number of delays recorded.
     pub fn count(&self) -> u64 {
         self.rtt.count()
     }
 
-    /// The distributions, and the effective number of samples. Where more delays came than were
-    /// kept, the later ones are taken to depend on each other as the kept ones do.
+    /// Returns the distributions and the effective number of samples. Delays beyond those kept are
+    /// assumed to be as dependent as the kept ones.
     pub fn finish(self) -> DelaySummary {
         let effective = if self.kept.is_empty() {
-            // Nothing is known of their dependence: claim the least that delays can be worth.
+            // Without knowledge of their dependence, assume the fewest independent samples.
             self.rtt.count().min(1) as f64
         } else {
             effective_samples(&self.kept) * (self.rtt.count() as f64 / self.kept.len() as f64)
@@ -100,13 +100,13 @@ impl DelayRecorder {
     }
 }
 
-/// PDV at quantile `q` (0…1): the delay there minus the smallest (RFC 5481 §4.2). A constant offset
-/// between two clocks cancels. Zero when empty.
+/// Returns PDV at quantile `q` (0…1): the delay there minus the smallest (RFC 5481 §4.2). A
+/// constant offset between two clocks cancels. Zero when empty.
 pub fn pdv_quantile(delays: &Histogram, q: f64) -> Nanos {
     delays.quantile(q).saturating_sub(delays.min())
 }
 
-/// The signed IPDV in nanoseconds at quantile `q` (0…1) of upward and downward differences taken
+/// Returns the signed IPDV in nanoseconds at quantile `q` (0…1) of upward and downward differences
 /// together; zero when both are empty.
 pub fn ipdv_quantile(up: &Histogram, down: &Histogram, q: f64) -> i64 {
     let (ups, downs) = (up.count(), down.count());

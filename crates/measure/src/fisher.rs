@@ -1,19 +1,20 @@
-//! Fisher's distribution of the ratio of two mean squares, as far as fits of models need it. Never
-//! an approximation with magic constants: a continued fraction for the distribution, bisection for
-//! its inverse.
+//! Fisher's distribution of the ratio of two mean squares, as far as model fits need it. No
+//! approximation with magic constants: a continued fraction for the distribution, bisection for its
+//! inverse.
 //!
-//! Owns nothing but the arithmetic. With one degree of freedom above, its root is Student's t, of
-//! both tails.
+//! Owns only the arithmetic. With one degree of freedom above, its root is two-sided Student's t.
 
 use std::f64::consts::PI;
 
-/// More degrees of freedom than this are as good as infinitely many.
+/// Number of degrees of freedom above which the limit is used.
 const MANY: f64 = 1e6;
-/// Terms of the continued fraction, at most: it needs about the root of the larger argument.
+/// Largest number of terms of the continued fraction: it needs about the root of the larger
+/// argument.
 const TERMS: u32 = 20_000;
 const TINY: f64 = 1e-300;
 
-/// The share of a distribution with `above` and `below` degrees of freedom that is below `ratio`.
+/// Returns the share of the distribution with `above` and `below` degrees of freedom that lies
+/// below `ratio`.
 pub fn share_below(ratio: f64, above: f64, below: f64) -> f64 {
     if ratio <= 0.0 {
         return 0.0;
@@ -22,7 +23,7 @@ pub fn share_below(ratio: f64, above: f64, below: f64) -> f64 {
     beta(above / 2.0, below / 2.0, above * ratio / (above * ratio + below))
 }
 
-/// The ratio below which a share of it lies.
+/// Returns the ratio below which this share of the distribution lies.
 pub fn point_at_share(share: f64, above: f64, below: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while share_below(high, above, below) < share && high < 1e12 {
@@ -44,7 +45,7 @@ fn beta(a: f64, b: f64, x: f64) -> f64 {
     if x >= 1.0 {
         return 1.0;
     }
-    // The fraction converges fast on this side of the middle only.
+    // The fraction converges fast only on this side of the middle.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - beta(b, a, 1.0 - x);
     }
@@ -72,7 +73,7 @@ fn beta(a: f64, b: f64, x: f64) -> f64 {
     front * fraction
 }
 
-/// Of a positive number: Stirling's series, well beyond where it begins to be exact.
+/// Logarithm of the gamma function of a positive number, by Stirling's series where it is accurate.
 fn log_gamma(x: f64) -> f64 {
     let (mut x, mut shift) = (x, 0.0);
     while x < 15.0 {

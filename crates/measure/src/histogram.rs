@@ -15,26 +15,26 @@ use few::Few;
 
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
-/// How an uncompressed V2 histogram begins.
+/// First octets of an uncompressed V2 histogram.
 const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
-/// The most values that a text may hold: what a double counts exactly, and far enough below the
+/// Largest number of values in a text: what a double counts exactly, and far enough below the
 /// format's 2^63 for any number of merges.
 const MOST_READ: u64 = 1 << 53;
 
-/// A distribution of durations with bounded relative error (0.1 %).
+/// Distribution of durations with bounded relative error (0.1 %).
 #[derive(Debug, Clone)]
 pub struct Histogram(Held);
 
 #[derive(Debug, Clone)]
 enum Held {
-    /// With room for what may still come.
+    /// With room for further values.
     Roomy(hdrhistogram::Histogram<u64>),
-    /// Only the buckets in use: as it was read, or while it grows. A campaign's page holds
-    /// thousands of records at once, and a mesh of ports tens of thousands of flows.
+    /// Only the buckets in use: after reading, or while the histogram grows. A campaign's page
+    /// holds thousands of records at once, and a mesh of ports tens of thousands of flows.
     Few(Few),
 }
 
-/// By what they hold, whatever room they have.
+/// Compares the values held, whatever the capacity.
 impl PartialEq for Histogram {
     fn eq(&self, other: &Self) -> bool {
         self.count() == other.count() && self.buckets().eq(other.buckets())
@@ -48,22 +48,22 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// How wide a bucket is at most, as a share of its values: a value that is read is the highest
-    /// of its bucket, and the one that was recorded may be less by so much.
+    /// Largest relative width of a bucket. A value read is the highest of its bucket; the recorded
+    /// one may be lower by this much.
     pub const RESOLUTION: f64 = 1.0 / 1024.0;
 
-    /// An empty one; all memory is taken here, so that recording never allocates.
+    /// Creates an empty histogram with all memory allocated, so that recording never allocates.
     pub fn new() -> Self {
         Self(Held::Roomy(whole()))
     }
 
-    /// An empty one that takes memory as values come: none at first, and 16 octets a bucket while
-    /// they are few. Equal to any other that holds the same, and the same text.
+    /// Creates an empty histogram that allocates as values arrive: at first nothing, and 16 octets
+    /// per bucket while they are few. Compares and serialises like any other with the same values.
     pub const fn growing() -> Self {
         Self(Held::Few(Few::new()))
     }
 
-    /// The same values in as little memory as they take.
+    /// Returns the same values in the least memory.
     #[must_use]
     pub fn compact(self) -> Self {
         let mut few = Few::new();
@@ -74,7 +74,7 @@ impl Histogram {
         Self(Held::Few(few))
     }
 
-    /// Counts one value.
+    /// Records one value.
     #[inline]
     pub fn record(&mut self, value: Nanos) {
         let value = value.0.min(HIGHEST_NS);
@@ -84,7 +84,7 @@ impl Histogram {
         }
     }
 
-    /// Counts one value so many times: a bin of another histogram.
+    /// Records one value several times: a bin of another histogram.
     pub fn record_many(&mut self, value: Nanos, times: u64) {
         let value = value.0.min(HIGHEST_NS);
         if let Held::Few(few) = &mut self.0 {
@@ -100,7 +100,7 @@ impl Histogram {
         }
     }
 
-    /// How many values it holds.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         match &self.0 {
             Held::Roomy(all) => all.len(),
@@ -108,7 +108,7 @@ impl Histogram {
         }
     }
 
-    /// Whether it holds nothing.
+    /// True if the histogram is empty.
     pub fn is_empty(&self) -> bool {
         self.count() == 0
     }
@@ -137,7 +137,8 @@ impl Histogram {
         }
     }
 
-    /// The smallest value at or below which a share `q` (0…1) of the values lie; zero when empty.
+    /// Returns the smallest value at or below which a share `q` (0…1) of the values lie; zero when
+    /// empty.
     pub fn quantile(&self, q: f64) -> Nanos {
         Nanos(match &self.0 {
             Held::Roomy(all) => all.value_at_quantile(q),
@@ -145,7 +146,7 @@ impl Histogram {
         })
     }
 
-    /// The `rank`-th smallest value, counted from 1; `None` where there are fewer.
+    /// Returns the `rank`-th smallest value, counted from 1; `None` if there are fewer.
     pub fn value_at_rank(&self, rank: u64) -> Option<Nanos> {
         let mut below = 0;
         self.buckets().find_map(|(value, count)| {
@@ -154,12 +155,12 @@ impl Histogram {
         })
     }
 
-    /// The smallest duration that this histogram can't tell from `value`.
+    /// Returns the smallest duration that this histogram cannot distinguish from `value`.
     pub fn lowest_equivalent(&self, value: Nanos) -> Nanos {
         Nanos(few::lowest(value.0.min(HIGHEST_NS)))
     }
 
-    /// The share of values at or below `value`, 0…1.
+    /// Share of values at or below `value`, 0…1.
     pub fn share_at_or_below(&self, value: Nanos) -> f64 {
         match &self.0 {
             Held::Roomy(all) => all.quantile_below(value.0),
@@ -167,13 +168,13 @@ impl Histogram {
         }
     }
 
-    /// The share of values that are surely below `value`, 0…1; zero when empty.
+    /// Share of values certainly below `value`, 0…1; zero when empty.
     pub fn share_below(&self, value: Nanos) -> f64 {
         let last = self.lowest_equivalent(value).0.checked_sub(1).filter(|_| !self.is_empty());
         last.map_or(0.0, |last| self.share_at_or_below(Nanos(last)))
     }
 
-    /// The share of values at most `tolerance` from `value`, 0…1; zero when empty.
+    /// Share of values at most `tolerance` from `value`, 0…1; zero when empty.
     pub fn share_within(&self, value: Nanos, tolerance: Nanos) -> f64 {
         if self.is_empty() {
             return 0.0;
@@ -182,7 +183,7 @@ impl Histogram {
             - self.share_below(value.saturating_sub(tolerance))
     }
 
-    /// Adds all of `other`'s values. Order never matters.
+    /// Adds all of `other`'s values. The order of merges does not matter.
     pub fn merge(&mut self, other: &Self) {
         if let (Held::Roomy(own), Held::Roomy(all)) = (&mut self.0, &other.0) {
             return own.add(all).expect("all our histograms share their bounds");
@@ -192,7 +193,7 @@ impl Histogram {
         }
     }
 
-    /// Every bucket that holds something: its highest value and its count, in ascending order.
+    /// Non-empty buckets in ascending order: highest value and count.
     pub fn buckets(&self) -> impl Iterator<Item = (Nanos, u64)> + '_ {
         let (all, few) = match &self.0 {
             Held::Roomy(all) => (Some(all), None),
@@ -203,7 +204,7 @@ impl Histogram {
         all.chain(few.into_iter().flat_map(Few::iter)).map(|(value, count)| (Nanos(value), count))
     }
 
-    /// As base64 HdrHistogram V2.
+    /// Serialises to base64 HdrHistogram V2.
     pub fn to_base64(&self) -> String {
         let payload = few::write(self.buckets().map(|(value, count)| (value.0, count)));
         let mut octets = COOKIE.to_vec();
@@ -213,9 +214,9 @@ impl Histogram {
         BASE64.encode(octets)
     }
 
-    /// From base64 HdrHistogram V2 of any bounds, not compressed; what does not fit ours is
-    /// clamped. Any text may come, from a peer or a file: none panics, and none takes more memory
-    /// than its bounds at five digits need (about 50 MB).
+    /// Reads uncompressed base64 HdrHistogram V2 of any bounds; values beyond ours are clamped.
+    /// Safe for any text from a peer or a file: never panics, and uses no more memory than its
+    /// bounds at five digits need (about 50 MB).
     pub fn from_base64(text: &str) -> Result<Self, HistogramError> {
         let bytes = BASE64.decode(text).map_err(|e| HistogramError(e.to_string()))?;
         let payload = check_claims(&bytes)?;
@@ -238,26 +239,26 @@ impl Histogram {
     }
 }
 
-/// An empty one of our bounds.
+/// Creates an empty histogram with our bounds.
 fn whole() -> hdrhistogram::Histogram<u64> {
     hdrhistogram::Histogram::new_with_bounds(1, HIGHEST_NS, SIGNIFICANT_DIGITS)
         .expect("constant bounds are valid")
 }
 
-/// An empty one that takes more memory the higher its values are.
+/// Creates an empty histogram that grows with its highest value.
 fn empty_growing() -> hdrhistogram::Histogram<u64> {
     hdrhistogram::Histogram::new(SIGNIFICANT_DIGITS).expect("a constant number of digits")
 }
 
 fn add(all: &mut hdrhistogram::Histogram<u64>, few: &Few) {
     for (value, count) in few.iter() {
-        // The last bucket reaches beyond the hour that all values are clamped to.
+        // The last bucket extends beyond the hour that all values are clamped to.
         let value = value.min(HIGHEST_NS);
         all.record_n(value, count).expect("no value is above what it can grow to");
     }
 }
 
-/// What a V2 header says of ours behind the length: offset, digits, lowest, highest, ratio.
+/// Bounds in our V2 header, after the length: offset, digits, lowest, highest, ratio.
 fn our_bounds() -> [u8; 32] {
     let mut ours = [0; 32];
     ours[7] = SIGNIFICANT_DIGITS;
@@ -267,14 +268,14 @@ fn our_bounds() -> [u8; 32] {
     ours
 }
 
-/// Whether a V2 header says what ours says.
+/// True if a V2 header has our bounds.
 fn is_of_our_bounds(bytes: &[u8]) -> bool {
     bytes.get(8..40) == Some(&our_bounds()[..])
 }
 
-/// Refuses what the decoder would believe. It takes memory for the length that a header claims, up
-/// to 4 GiB, before it looks whether the octets are there; it inflates compressed ones without a
-/// limit; and it negates the most negative number, which overflows. What is left are the counts.
+/// Rejects input that the decoder would trust. The decoder allocates the length that a header
+/// claims, up to 4 GiB, before it checks the input. It also inflates compressed data without a
+/// limit and overflows on the most negative number. Returns the counts.
 fn check_claims(bytes: &[u8]) -> Result<&[u8], HistogramError> {
     const HEADER: usize = 40;
     let refuse = |why: &str| Err(HistogramError(why.to_owned()));
@@ -288,15 +289,15 @@ fn check_claims(bytes: &[u8]) -> Result<&[u8], HistogramError> {
     let Some(payload) = payload.get(..claimed as usize) else {
         return refuse("shorter than its header says");
     };
-    // A number goes on while the high bit is set: eight such octets make one of 2^56 or more, which
-    // is no count and no run of empty buckets.
+    // A number continues while the high bit is set. Eight such octets make one of 2^56 or more,
+    // which is neither a count nor a run of empty buckets.
     if payload.windows(8).any(|octets| octets.iter().all(|octet| octet & 0x80 != 0)) {
         return refuse("a number is too large");
     }
     Ok(payload)
 }
 
-/// A text is not a histogram.
+/// Error: a text is not a histogram.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("read a base64 HdrHistogram: {0}")]
 pub struct HistogramError(String);

@@ -1,4 +1,4 @@
-//! Units and statistics: what a number means and how sure it is.
+//! Units and statistics: quantities and their uncertainty.
 //!
 //! Owns the unit types (`Nanos`, `Rate`, `FrameSize`…), sequence accounting, histograms and every
 //! interval. Never does I/O, never reads a clock, never draws a random number that the caller did

@@ -1,23 +1,24 @@
-//! What may be the name of a host, a device, a variant or a profile, wherever it comes from.
+//! Valid names of hosts, devices, variants and profiles.
 //!
-//! Owns the rule, and the words that tell it. Names are joined to ports by a slash (`sw1/1`), stand
-//! in lists and commands, and are printed to terminals.
+//! Owns the rule and its wording. Names are joined to ports by a slash (`sw1/1`), used in lists and
+//! commands, and printed to terminals.
 
-/// The longest, in octets: a host's in DNS (RFC 1035, section 2.3.4).
+/// Longest name in octets: that of a host in DNS (RFC 1035, section 2.3.4).
 const LONGEST: usize = 63;
 
-/// For whoever gave another.
+/// Rule in words, for error messages.
 pub const RULE: &str =
     "names have 1 to 63 octets and no slash, colon, comma, quote, blank or control character";
 
-/// Whether it may be a name.
+/// True if the text is a valid name.
 pub fn is_name(text: &str) -> bool {
     let bad =
         |c: char| c.is_whitespace() || c.is_control() || "/:,\"'`\\".contains(c) || is_invisible(c);
     (1..=LONGEST).contains(&text.len()) && !text.contains(bad)
 }
 
-/// The same with `-` for whatever may not be in a name; `name` where nothing is left.
+/// Turns a text into a valid name: replaces invalid characters by `-` and cuts it to the longest
+/// length. An empty text becomes `name`.
 pub fn made_of(text: &str) -> String {
     let plain: String =
         text.chars().map(|c| if is_name(c.encode_utf8(&mut [0; 4])) { c } else { '-' }).collect();
@@ -25,7 +26,7 @@ pub fn made_of(text: &str) -> String {
     if cut == 0 { "name".to_owned() } else { plain[..cut].to_owned() }
 }
 
-/// Characters that no screen shows, or that turn the direction of writing (Unicode Annex 9).
+/// Characters that are invisible or change the writing direction (Unicode Annex 9).
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }

@@ -1,20 +1,21 @@
-//! The interval of a share: so many of so many, by Clopper and Pearson (1934).
+//! Confidence interval of a proportion, by Clopper and Pearson (1934).
 //!
-//! Exact, and so never too narrow, however few or one-sided the counts are.
+//! Exact, and therefore never too narrow, however few or one-sided the counts are.
 
 use crate::Interval;
 use crate::binomial::Binomial;
 
-/// Halvings of 0…1: closer than a double tells shares apart that matter.
+/// Halvings of 0…1: finer than any difference that matters.
 const HALVINGS: u32 = 60;
 
-/// The interval of the chance behind `hits` of `trials`; `None` without trials.
+/// Returns the interval of the probability behind `hits` out of `trials`; `None` without trials.
 pub fn proportion(hits: u64, trials: u64, confidence: f64) -> Option<Interval> {
     if trials == 0 || hits > trials {
         return None;
     }
     let tail = (1.0 - confidence) / 2.0;
-    // So many or more become likelier, and so many or fewer less likely, as the chance grows.
+    // With a larger probability, at least this many hits become likelier, and at most this many
+    // less likely.
     let low = match hits.checked_sub(1) {
         None => 0.0,
         Some(below) => first(|p| 1.0 - Binomial::new(trials, p).at_most(below) > tail),
@@ -24,7 +25,7 @@ pub fn proportion(hits: u64, trials: u64, confidence: f64) -> Option<Interval> {
     Some(Interval { low, high, confidence })
 }
 
-/// Where on 0…1 it begins to hold.
+/// Smallest value in 0…1 for which the condition holds.
 fn first(holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..HALVINGS {

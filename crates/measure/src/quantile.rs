@@ -1,29 +1,29 @@
-//! Intervals for quantiles that assume nothing of the distribution: two order statistics, chosen by
-//! the exact binomial law (David & Nagaraja, "Order Statistics", §7.1).
+//! Distribution-free intervals for quantiles: two order statistics, chosen by the exact binomial
+//! law (David & Nagaraja, "Order Statistics", §7.1).
 //!
-//! Never widens a claim: where the samples are too few for the confidence asked, the interval is
-//! the whole range and states the confidence it really has.
+//! Never overstates: with too few samples for the requested confidence, the interval is the whole
+//! range and states its actual confidence.
 
 use crate::Interval;
 use crate::binomial::Binomial;
 
-/// Two ranks counted from 1, and the probability that the quantile lies between their samples.
+/// Two ranks, counted from 1, and the probability that the quantile lies between their samples.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ranks {
-    /// Of the lower end.
+    /// Rank of the lower end.
     pub low: u64,
-    /// Of the upper end.
+    /// Rank of the upper end.
     pub high: u64,
-    /// 0…1; below what was asked only where `low` is 1 and `high` is n.
+    /// Confidence, 0…1; below the requested one only if `low` is 1 and `high` is n.
     pub confidence: f64,
 }
 
-/// The ranks whose samples enclose quantile `q` of the population with at least `confidence`, out
-/// of `n` independent samples.
+/// Returns the ranks whose samples enclose quantile `q` of the population with at least
+/// `confidence`, out of `n` independent samples.
 ///
-/// Each end gets half of the allowed error. Where one end can't have it (its tail is heavier than
-/// that even at the extreme), the extreme is taken there and the other end gets what is left.
-/// `q` of 0 or 1 has no such interval: both ranks are the extreme's, at confidence 0.
+/// Each end gets half of the allowed error. If one tail is heavier than that even at the extreme,
+/// the extreme is taken there and the other end gets the rest. `q` of 0 or 1 has no such interval:
+/// both ranks are the extreme's, at confidence 0.
 pub fn quantile_ranks(n: u64, q: f64, confidence: f64) -> Ranks {
     let n = n.max(1);
     if q <= 0.0 || q >= 1.0 || q.is_nan() {
@@ -32,7 +32,7 @@ pub fn quantile_ranks(n: u64, q: f64, confidence: f64) -> Ranks {
     }
     let below = Binomial::new(n, q);
     let error = 1.0 - confidence.clamp(0.0, 1.0);
-    // What is lost at least: all samples above the quantile, or all below it.
+    // Unavoidable error: all samples above the quantile, or all below it.
     let (least_low, least_high) = (below.at_most(0), 1.0 - below.at_most(n - 1));
     let tail_low = if least_high > error / 2.0 { error - least_high } else { error / 2.0 };
     let tail_high = if least_low > error / 2.0 { error - least_low } else { error / 2.0 };
@@ -42,14 +42,15 @@ pub fn quantile_ranks(n: u64, q: f64, confidence: f64) -> Ranks {
     Ranks { low, high, confidence: (1.0 - lost).clamp(0.0, 1.0) }
 }
 
-/// The smallest of `sorted` at or below which a share `q` (0…1) of them lie; `None` when empty.
+/// Returns the smallest of `sorted` at or below which a share `q` (0…1) of them lie; `None` when
+/// empty.
 pub fn quantile(sorted: &[f64], q: f64) -> Option<f64> {
     let rank = (q.clamp(0.0, 1.0) * sorted.len() as f64).ceil().max(1.0) as usize;
     sorted.get(rank - 1).copied()
 }
 
-/// An interval for quantile `q` (0…1) from independent samples in ascending order; `None` when
-/// empty.
+/// Returns an interval for quantile `q` (0…1) from independent samples in ascending order; `None`
+/// when empty.
 pub fn quantile_interval(sorted: &[f64], q: f64, confidence: f64) -> Option<Interval> {
     debug_assert!(sorted.is_sorted(), "samples must be in ascending order");
     if sorted.is_empty() {
@@ -63,21 +64,22 @@ pub fn quantile_interval(sorted: &[f64], q: f64, confidence: f64) -> Option<Inte
     })
 }
 
-/// The median of `values`, in any order: the mean of the middle two where their number is even.
-/// `None` when empty.
+/// Returns the median of `values`, in any order: the mean of the middle two if their number is
+/// even. `None` when empty.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut values = values.to_vec();
     (!values.is_empty()).then(|| median_in_place(&mut values))
 }
 
-/// The upper of the middle two of `values`, in any order, or the middle one; `None` when empty.
+/// Returns the upper of the middle two of `values`, in any order, or the middle one; `None` when
+/// empty.
 pub fn upper_median(values: &[f64]) -> Option<f64> {
     let mut values = values.to_vec();
     let middle = values.len() / 2;
     (!values.is_empty()).then(|| *values.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
-/// An interval for the median from independent values in any order, such as one value a block;
+/// Returns an interval for the median from independent values in any order, such as one per block;
 /// `None` when empty. Six values give their whole range at 96.9 %, ten the second to the ninth at
 /// 97.9 %; fewer than six never reach 95 %.
 pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
@@ -86,7 +88,7 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     quantile_interval(&sorted, 0.5, confidence)
 }
 
-/// The median of at least one value, reordering them.
+/// Median of at least one value, reordering them.
 pub(crate) fn median_in_place(values: &mut [f64]) -> f64 {
     let middle = values.len() / 2;
     let odd = values.len() % 2 == 1;

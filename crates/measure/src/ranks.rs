@@ -1,36 +1,36 @@
-//! Shifts by ranks: the Hodges-Lehmann estimate, its exact interval and its exact tests, of paired
-//! blocks (Wilcoxon's signed ranks) and of two separate sets of blocks (the rank sum of Mann and
-//! Whitney).
+//! Shifts by ranks: the Hodges-Lehmann estimate with its exact interval and tests, for paired
+//! blocks (Wilcoxon's signed ranks) and for two separate sets of blocks (the Mann-Whitney rank
+//! sum).
 //!
-//! Owns the two exact distributions. Assumes nothing of the blocks' noise but that it is symmetric
-//! where they are paired, and of one shape where they are not (Hollander, Wolfe & Chicken,
-//! "Nonparametric Statistical Methods", 3rd ed., §3.1-3.3, §4.1-4.3). Never decides whether a shift
-//! matters.
+//! Owns the two exact distributions. Assumes only symmetric noise for pairs, and noise of one shape
+//! for separate sets (Hollander, Wolfe & Chicken, "Nonparametric Statistical Methods", 3rd ed.,
+//! §3.1-3.3, §4.1-4.3). Never decides whether a shift matters.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use crate::{Interval, normal};
 
-/// Up to so many blocks a side the distributions are exact; beyond, normal, which is then as good.
+/// Largest number of blocks per side with exact distributions; beyond, the normal law is as good.
 const EXACT: usize = 60;
 
-/// The cumulated chances of signed ranks, by the number of pairs: asked for in every verdict.
+/// Cumulative probabilities of signed ranks by number of pairs, cached because every verdict uses
+/// them.
 static SIGNED_RANKS: [OnceLock<Vec<f64>>; EXACT + 1] = [const { OnceLock::new() }; EXACT + 1];
 
-/// By how much one side exceeds another, with all that ranks can tell of it.
+/// Shift between two sides, with all estimates that ranks give.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shift {
-    /// Every elementary estimate, ascending: means of two pairs' differences (Walsh averages), or
+    /// All elementary estimates, ascending: means of two pairs' differences (Walsh averages), or
     /// differences of one block from each side.
     elementary: Vec<f64>,
     law: Law,
 }
 
-/// How many of the elementary estimates lie above the true shift.
+/// Distribution of the number of elementary estimates above the true shift.
 #[derive(Debug, Clone, PartialEq)]
 enum Law {
-    /// The chance of at most so many, by number.
+    /// Probability of at most n, by n.
     Exact(Cow<'static, [f64]>),
     Normal {
         mean: f64,
@@ -39,8 +39,8 @@ enum Law {
 }
 
 impl Shift {
-    /// Of pairs that were measured in the same block, from their differences. `None` without any,
-    /// or where one is not finite.
+    /// Shift from the differences of pairs measured in the same block. `None` without any, or if
+    /// one is not finite.
     pub fn of_pairs(differences: &[f64]) -> Option<Self> {
         if differences.is_empty() || !differences.iter().all(|d| d.is_finite()) {
             return None;
@@ -52,8 +52,8 @@ impl Shift {
         Some(Self { elementary: ascending(walsh.collect()), law: Law::of_signed_ranks(n) })
     }
 
-    /// By how much blocks of `a` exceed blocks of `b` that were measured apart. `None` where a side
-    /// is empty or a value is not finite.
+    /// Shift of blocks of `a` against blocks of `b` measured separately. `None` if a side is empty
+    /// or a value is not finite.
     pub fn of_sides(a: &[f64], b: &[f64]) -> Option<Self> {
         if a.is_empty() || b.is_empty() || !a.iter().chain(b).all(|value| value.is_finite()) {
             return None;
@@ -63,14 +63,14 @@ impl Shift {
         Some(Self { elementary: ascending(differences.collect()), law })
     }
 
-    /// Hodges and Lehmann's estimate: the median of the elementary ones.
+    /// Hodges-Lehmann estimate: the median of the elementary ones.
     pub fn estimate(&self) -> f64 {
         let n = self.elementary.len();
         f64::midpoint(self.elementary[(n - 1) / 2], self.elementary[n / 2])
     }
 
-    /// The narrowest exact interval with at least that confidence, 0…1; where so few blocks can't
-    /// have it, the whole range with the confidence that it does have.
+    /// Returns the narrowest exact interval with at least that confidence, 0…1. With too few blocks
+    /// it is the whole range, at the confidence that it has.
     pub fn interval(&self, confidence: f64) -> Interval {
         let n = self.elementary.len();
         let tail = (1.0 - confidence.clamp(0.0, 1.0)) / 2.0;
@@ -85,15 +85,14 @@ impl Shift {
         }
     }
 
-    /// The chance of blocks that speak so clearly for a shift above `threshold`, were it no larger
-    /// than that: the one-sided p-value.
+    /// One-sided p-value against a shift of at most `threshold`.
     pub fn chance_if_not_above(&self, threshold: f64) -> f64 {
         // Ties with the threshold count against the claim.
         let at_or_below = self.elementary.partition_point(|value| *value <= threshold);
         self.law.at_most(at_or_below, self.elementary.len())
     }
 
-    /// The same for a shift below `threshold`.
+    /// One-sided p-value against a shift of at least `threshold`.
     pub fn chance_if_not_below(&self, threshold: f64) -> f64 {
         let below = self.elementary.partition_point(|value| *value < threshold);
         self.law.at_most(self.elementary.len() - below, self.elementary.len())
@@ -106,7 +105,7 @@ fn ascending(mut values: Vec<f64>) -> Vec<f64> {
 }
 
 impl Law {
-    /// The sum of the ranks of the positive ones among n: each rank is in it or not.
+    /// Distribution of the rank sum of positive differences among n: each rank is in it or not.
     fn of_signed_ranks(n: usize) -> Self {
         if n > EXACT {
             let n = n as f64;
@@ -116,8 +115,8 @@ impl Law {
         Self::Exact(Cow::Borrowed(SIGNED_RANKS[n].get_or_init(|| cumulated(&signed_ranks(n)))))
     }
 
-    /// How many of all differences are positive, of two sides of m and n: the ways to lay m things
-    /// among n, counted as the coefficients of the Gaussian binomial.
+    /// Distribution of the number of positive differences between sides of m and n blocks, from the
+    /// coefficients of the Gaussian binomial.
     fn of_rank_sum(m: usize, n: usize) -> Self {
         if m.max(n) > EXACT {
             let (m, n) = (m as f64, n as f64);
@@ -139,7 +138,8 @@ impl Law {
         Self::Exact(Cow::Owned(cumulated(&chance)))
     }
 
-    /// The chance that at most `count` of `n` elementary estimates lie on one side of the truth.
+    /// Probability that at most `count` of `n` elementary estimates lie on one side of the true
+    /// shift.
     fn at_most(&self, count: usize, n: usize) -> f64 {
         match self {
             _ if count >= n => 1.0,
@@ -151,7 +151,7 @@ impl Law {
     }
 }
 
-/// The chance of each sum of ranks.
+/// Probability of each sum of ranks.
 fn signed_ranks(n: usize) -> Vec<f64> {
     let mut chance = vec![0.0; n * (n + 1) / 2 + 1];
     chance[0] = 1.0;

@@ -1,4 +1,4 @@
-//! Which frames came, how often and in which order, told by their sequence numbers.
+//! Arrival of frames by sequence number: loss, duplicates and order.
 //!
 //! Reordering is RFC 4737's: a first arrival below its conversation's next expected number is
 //! reordered. A duplicate never hides a loss: unique arrivals are counted apart, over the whole
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use conversation::{Conversation, Gap, MOST_GAPS, repeats_after};
 pub use order::{MOST_CONVERSATIONS, Order, Orders};
 
-/// What the receiver saw of one flow. `lost` needs the sender's count and is therefore a method.
+/// Received frames of one flow. `lost` needs the sender's count and is therefore a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SequenceCounts {
     /// Distinct sequence numbers that arrived.
@@ -21,23 +21,23 @@ pub struct SequenceCounts {
     pub duplicated: u64,
     /// First arrivals below the next expected number of their conversation (RFC 4737 §3.3).
     pub reordered: u64,
-    /// Arrivals with a number the sender can't have used (beyond the trial's limit).
+    /// Arrivals with a number that the sender cannot have used (beyond the trial's limit).
     pub beyond_limit: u64,
-    /// The highest number that arrived; `None` where none did.
+    /// Highest number that arrived; `None` if nothing arrived.
     #[serde(default)]
     pub highest: Option<u64>,
-    /// The highest number below `highest` that never arrived.
+    /// Highest number below `highest` that never arrived.
     #[serde(default)]
     pub last_missing: Option<u64>,
 }
 
 impl SequenceCounts {
-    /// Frames of `sent` that never came, tail included.
+    /// Number of the `sent` frames that never arrived, tail included.
     pub const fn lost(&self, sent: u64) -> u64 {
         sent.saturating_sub(self.unique)
     }
 
-    /// The number of the last frame of `sent` that never came, tail included.
+    /// Sequence number of the last of `sent` frames that never arrived, tail included.
     pub const fn last_lost(&self, sent: u64) -> Option<u64> {
         match (sent.checked_sub(1), self.highest) {
             (Some(last), Some(highest)) if highest >= last => self.last_missing,
@@ -45,7 +45,7 @@ impl SequenceCounts {
         }
     }
 
-    /// Adds what another part of the same receiver saw (other numbers, other flow).
+    /// Adds the counts of another part of the same receiver (other numbers, other flow).
     pub fn merge(&mut self, other: &Self) {
         self.unique += other.unique;
         self.duplicated += other.duplicated;
@@ -56,7 +56,7 @@ impl SequenceCounts {
     }
 }
 
-/// Follows one flow's sequence numbers, exactly, with one bit a number.
+/// Exact tracker of one flow's sequence numbers, with one bit per number.
 #[derive(Debug, Clone)]
 pub struct SequenceTracker {
     seen: Vec<u64>,
@@ -67,19 +67,20 @@ pub struct SequenceTracker {
 }
 
 impl SequenceTracker {
-    /// For numbers 0…`limit`-1 of one conversation. All memory (limit / 8 bytes) is taken here.
+    /// Creates a tracker for numbers 0…`limit`-1 of one conversation. Allocates all memory (limit /
+    /// 8 bytes).
     pub fn new(limit: u64) -> Self {
         Self::of_conversations(limit, 1)
     }
 
-    /// For numbers 0…`limit`-1 of so many conversations in turn.
+    /// Creates a tracker for numbers 0…`limit`-1 of several conversations in turn.
     pub fn of_conversations(limit: u64, conversations: u64) -> Self {
         let words = usize::try_from(limit.div_ceil(64)).expect("a trial's frames fit in memory");
         let orders = Orders::new(conversations);
         Self { seen: vec![0; words], limit, orders, unique: 0, beyond_limit: 0 }
     }
 
-    /// Counts one arrival; true when it is the number's first.
+    /// Counts one arrival; true if it is the number's first.
     #[inline]
     pub fn arrive(&mut self, sequence: u64) -> bool {
         if sequence >= self.limit {
@@ -94,7 +95,7 @@ impl SequenceTracker {
         is_first
     }
 
-    /// What was seen so far.
+    /// Counts so far.
     pub fn counts(&self) -> SequenceCounts {
         SequenceCounts {
             unique: self.unique,
@@ -104,14 +105,14 @@ impl SequenceTracker {
         }
     }
 
-    /// What came of each conversation so far.
+    /// Counts so far, per conversation.
     pub fn conversations(&self) -> Vec<Conversation> {
         Conversation::each(&self.orders, |number| {
             self.seen[(number / 64) as usize] & (1 << (number % 64)) != 0
         })
     }
 
-    /// Backwards from the highest number seen to the first clear bit.
+    /// Searches backwards from the highest number seen to the first clear bit.
     fn last_missing(&self) -> Option<u64> {
         let last = self.orders.end().checked_sub(1)?;
         let mut word = (last / 64) as usize;

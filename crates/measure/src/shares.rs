@@ -1,8 +1,6 @@
-//! How sure a share is that was counted: so many of so many (Clopper & Pearson, Biometrika 26,
-//! 1934).
+//! Confidence interval of a counted share (Clopper & Pearson, Biometrika 26, 1934).
 //!
-//! Owns the exact interval. Never assumes that events come alone: where they come in runs, count
-//! runs.
+//! Owns the exact interval. Events must be independent: if they come in runs, count runs.
 
 use crate::Interval;
 use crate::binomial::Binomial;
@@ -10,9 +8,9 @@ use crate::binomial::Binomial;
 /// Halvings of the range: as fine as a double.
 const HALVINGS: u32 = 60;
 
-/// An interval for the share behind `count` of `of` independent events, with at least `confidence`;
-/// `None` of nothing. Where none of them was counted it still reaches up to about 3.7 / `of` at 95
-/// %.
+/// Returns an interval for the share behind `count` of `of` independent events, with at least
+/// `confidence`; `None` without events. If none was counted, it still reaches up to about 3.7 /
+/// `of` at 95 %.
 pub fn share_interval(count: u64, of: u64, confidence: f64) -> Option<Interval> {
     if of == 0 || count > of {
         return None;
@@ -27,7 +25,7 @@ pub fn share_interval(count: u64, of: u64, confidence: f64) -> Option<Interval> 
     Some(Interval { low, high, confidence })
 }
 
-/// The smallest share at which something holds that holds of all larger ones.
+/// Smallest share from which on a condition holds.
 fn first(holds: impl Fn(f64) -> bool) -> f64 {
     let (mut no, mut yes) = (0.0, 1.0);
     for _ in 0..HALVINGS {

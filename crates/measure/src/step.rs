@@ -1,37 +1,36 @@
-//! A step in a few runs: the same quantity of run after run, each run one value, and whether those
-//! from some run on lie elsewhere.
+//! Detection of a step in a few runs of the same quantity, one value per run.
 //!
-//! Owns the test at every place where a step may be, Student's law, and the interval for the place.
-//! A run is the sampling unit, however many repetitions it had: what two runs of the same thing
-//! differ by is the noise. Assumes that noise to be normal on the scale of the values, for a few
-//! runs can't tell; a long series is `change`'s. Never says that anything is equal.
+//! Owns the test at every possible place of the step, Student's law, and the interval for the
+//! place. The run is the sampling unit, however many repetitions it has: the difference between two
+//! runs of the same thing is the noise. Assumes normal noise on the scale of the values, which few
+//! runs cannot show; `change` handles long series. Never states equality.
 
 use crate::Interval;
 
-/// How far the log-likelihood may fall below its largest within the interval for the place, at
-/// 95 % (Siegmund, "Confidence sets in change-point problems", Int. Stat. Rev. 56, 1988).
+/// Largest drop of the log-likelihood below its maximum within the interval for the place, at 95 %
+/// (Siegmund, "Confidence sets in change-point problems", Int. Stat. Rev. 56, 1988).
 const WITHIN: f64 = 3.68;
 
-/// Runs split in two at a place.
+/// Split of the runs in two, with the difference between the parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// The first run of the second part.
+    /// Index of the first run of the second part.
     pub first: usize,
     /// Mean of the second part - mean of the first.
     pub difference: f64,
-    /// At the confidence that was asked for.
+    /// Interval of the difference, at the requested confidence.
     pub interval: Interval,
-    /// The difference's standard error.
+    /// Standard error of the difference.
     error: f64,
-    /// By how much the difference exceeds the margin.
+    /// Excess of the difference over the margin.
     beyond: f64,
     freedom: usize,
-    /// What is left of the squares around both means.
+    /// Sum of squares around both means.
     left: f64,
 }
 
 impl Step {
-    /// The chance of such runs were the step here no larger than the margin; two-sided.
+    /// Two-sided p-value against a step no larger than the margin.
     pub fn p(&self) -> f64 {
         if self.error > 0.0 {
             outside(self.beyond / self.error, self.freedom)
@@ -43,7 +42,7 @@ impl Step {
     }
 }
 
-/// A list of runs that may be split at any place.
+/// List of runs that may be split at any place.
 #[derive(Debug, Clone, Copy)]
 pub struct Splits<'a> {
     values: &'a [f64],
@@ -51,21 +50,21 @@ pub struct Splits<'a> {
     margin: f64,
     confidence: f64,
     freedom: usize,
-    /// Student's t at that confidence, the same at every place.
+    /// Student's t at the confidence, the same at every place.
     point: f64,
 }
 
 impl<'a> Splits<'a> {
-    /// Of these runs. `within` is the variance that a run's own repetitions leave in its value:
-    /// runs that happen to agree better than that are no better known. `None` with fewer than three
-    /// runs.
+    /// Prepares the splits of these runs. `within` is the variance of a run's value due to its own
+    /// repetitions: runs that agree better by chance are not known better. `None` with fewer than
+    /// three runs.
     pub fn new(values: &'a [f64], within: f64, margin: f64, confidence: f64) -> Option<Self> {
         let freedom = values.len().checked_sub(2).filter(|freedom| *freedom > 0)?;
         let point = point(confidence, freedom);
         Some(Self { values, within, margin, confidence, freedom, point })
     }
 
-    /// Split before `first`; `None` without any run on a side.
+    /// Splits before `first`; `None` if a side has no run.
     pub fn at(&self, first: usize) -> Option<Step> {
         let Self { values, confidence, freedom, .. } = *self;
         if first == 0 || first >= values.len() {
@@ -88,7 +87,7 @@ impl<'a> Splits<'a> {
     }
 }
 
-/// The most likely of some places, and between which two of them the step lies at 95 %.
+/// Returns the most likely of some places, and the first and last place within its 95 % interval.
 pub fn most_likely(steps: &[Step], runs: usize) -> Option<(Step, usize, usize)> {
     let best = steps.iter().min_by(|a, b| a.left.total_cmp(&b.left))?;
     let is_within = |step: &&Step| {
@@ -100,8 +99,8 @@ pub fn most_likely(steps: &[Step], runs: usize) -> Option<(Step, usize, usize)> 
     Some((*best, earliest, latest))
 }
 
-/// The chance of Student's t at least so far from zero, either way (Abramowitz & Stegun, 26.7.3 and
-/// 26.7.4).
+/// Probability that Student's t is at least this far from zero, either way (Abramowitz & Stegun,
+/// 26.7.3 and 26.7.4).
 pub fn outside(t: f64, freedom: usize) -> f64 {
     let angle = (t.abs() / (freedom as f64).sqrt()).atan();
     let (sine, cosine) = angle.sin_cos();
@@ -117,7 +116,7 @@ pub fn outside(t: f64, freedom: usize) -> f64 {
     (1.0 - inside).clamp(0.0, 1.0)
 }
 
-/// The t outside of which the rest of a confidence lies.
+/// Student's t that is exceeded, either way, with probability 1 - `confidence`.
 fn point(confidence: f64, freedom: usize) -> f64 {
     let (mut low, mut high) = (0.0, 1e6);
     for _ in 0..80 {

@@ -1,5 +1,5 @@
-//! The unit types. Each knows how it is written by people (`"1Gbit"`, `"50ms"`, `"64KiB"`), how it
-//! is serialised, and the arithmetic that the standards define on it.
+//! Unit types: how people write them (`"1Gbit"`, `"50ms"`, `"64KiB"`), how they are serialised, and
+//! the arithmetic that the standards define on them.
 //!
 //! Never holds a float where the field counts whole things; `FrameRate` is the one exception.
 
@@ -18,31 +18,31 @@ pub use nanos::Nanos;
 pub use picos::Picos;
 pub use rate::{FrameRate, Rate, RateConvention};
 
-/// Why a text is not a value of the unit.
+/// Error: a text is not a value of the unit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     /// The text has no number in front, or the number does not parse.
     #[error("`{text}` does not start with a number")]
     NoNumber {
-        /// What was read.
+        /// Text that was read.
         text: String,
     },
     /// The suffix is not one of the unit's.
     #[error("`{suffix}` is not a unit of {quantity}; known are {known}")]
     UnknownSuffix {
-        /// What stood behind the number.
+        /// Suffix after the number.
         suffix: String,
-        /// What was expected: "time", "rate"…
+        /// Expected quantity: "time", "rate"…
         quantity: &'static str,
-        /// The suffixes that would have been understood.
+        /// Suffixes of the quantity.
         known: &'static str,
     },
     /// The value lies outside what the unit can hold or the field allows.
     #[error("{value} is outside {quantity}'s range {low}…{high}")]
     OutOfRange {
-        /// What was read.
+        /// Value that was read.
         value: String,
-        /// What was expected.
+        /// Expected quantity.
         quantity: &'static str,
         /// Smallest allowed.
         low: u64,

@@ -1,8 +1,7 @@
-//! Which of several factors explains what share of the spread: NIC, switch, cable, or mere
-//! repetition.
+//! Shares of the variance by factor: NIC, switch, cable, or mere repetition.
 //!
-//! Owns the components of variance of a campaign whose cells are combinations of levels, measured
-//! in blocks; combinations may be missing. Never takes logarithms: the caller chooses the scale.
+//! Owns the variance components of a campaign whose cells are combinations of levels, measured in
+//! blocks; combinations may be missing. Never takes logarithms: the caller chooses the scale.
 
 mod fit;
 
@@ -12,47 +11,47 @@ use crate::Interval;
 use crate::comparison::CONFIDENCE;
 use fit::{Design, Fitted};
 
-/// So many factors at most: every subset of them is fitted.
+/// Largest number of factors: every subset of them is fitted.
 pub const MOST_FACTORS: usize = 6;
 
-/// One value of one cell in one block.
+/// Value of one cell in one block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
-    /// The level of each factor, from 0.
+    /// Level of each factor, from 0.
     pub levels: Vec<usize>,
-    /// The block, from 0.
+    /// Index of the block, from 0.
     pub block: usize,
-    /// On the scale on which effects add up: logarithms, where factors multiply.
+    /// Value on the scale on which effects add up: logarithms if factors multiply.
     pub value: f64,
 }
 
-/// A component of the variance.
+/// Component of the variance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Share {
-    /// Of the whole, 0…1.
+    /// Share of the total, 0…1.
     pub share: f64,
-    /// From leaving out each block in turn, with Student's t; within 0…1.
+    /// Interval from leaving out each block in turn, with Student's t; within 0…1.
     pub interval: Interval,
 }
 
-/// The whole, taken apart: shares add up to 1.
+/// All components; shares add up to 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shares {
-    /// Each factor's own, in order.
+    /// Shares of the factors, in order.
     pub factors: Vec<Share>,
-    /// What combinations do beyond their factors; `None` where there is one factor.
+    /// Share of combinations beyond their factors; `None` with one factor.
     pub interaction: Option<Share>,
-    /// What whole blocks have in common: drift, and the hosts' mood.
+    /// Share common to whole blocks: drift, and the state of the hosts.
     pub block: Share,
-    /// What is left: one cell measured again in the same block.
+    /// Remainder: one cell measured again in the same block.
     pub repetition: Share,
 }
 
-/// Takes the variance apart. A factor's sum of squares is its mean over all orders of entering the
-/// factors (Lindeman, Merenda & Gold 1980), which is the classical one where nothing is missing;
-/// noise is taken out of it by its degrees of freedom, so that a factor without effect has a share
-/// of zero on average. `None` with fewer than three blocks, fewer than two cells, more than
-/// [`MOST_FACTORS`], a value that is not finite, or values that don't differ at all.
+/// Splits the variance into components. A factor's sum of squares is its mean over all orders of
+/// entering the factors (Lindeman, Merenda & Gold 1980), which is the classical one with complete
+/// data. Noise is subtracted by degrees of freedom, so that a factor without effect has a share of
+/// zero on average. `None` with fewer than three blocks, fewer than two cells, no factor or more
+/// than [`MOST_FACTORS`], a value that is not finite, or equal values throughout.
 pub fn shares(observations: &[Observation], factors: usize) -> Option<Shares> {
     let mut blocks: Vec<usize> = observations.iter().map(|one| one.block).collect();
     blocks.sort_unstable();
@@ -81,7 +80,7 @@ pub fn shares(observations: &[Observation], factors: usize) -> Option<Shares> {
     Some(Shares { factors: own, interaction, block, repetition })
 }
 
-/// Shares of the factors, their interaction, the blocks and the rest; not yet within 0…1.
+/// Shares of the factors, their interaction, the blocks and the rest; not yet clamped to 0…1.
 fn components(observations: &[&Observation], factors: usize) -> Option<Vec<f64>> {
     let design = Design::of(observations, factors);
     if design.cells() < 2 {
@@ -98,7 +97,7 @@ fn components(observations: &[&Observation], factors: usize) -> Option<Vec<f64>>
     let mut parts: Vec<f64> =
         entered(&design, factors).iter().map(|own| (own.rest - own.rank * noise) / n).collect();
     parts.push((all.rest - full.rest - (full.rank - all.rank) as f64 * noise) / n);
-    // Blocks are drawn from all those that might have been; factors' levels are all there are.
+    // Blocks are a random sample; the levels of the factors are complete.
     let alone = design.fit(&(0..factors).collect::<Vec<_>>(), false, false);
     let between = (all.rank - alone.rank) as f64;
     let blocks = between + 1.0;
@@ -109,13 +108,13 @@ fn components(observations: &[&Observation], factors: usize) -> Option<Vec<f64>>
     Some(parts.iter().map(|part| part / whole).collect())
 }
 
-/// What a factor takes from the rest, and by how many degrees of freedom.
+/// Reduction of the remaining sum of squares by a factor, and its degrees of freedom.
 struct Entered {
     rest: f64,
     rank: f64,
 }
 
-/// Each factor's mean over all orders in which factors may enter, blocks before all of them.
+/// Means per factor over all orders in which factors may enter, with blocks first.
 fn entered(design: &Design, factors: usize) -> Vec<Entered> {
     let members = |set: usize| (0..factors).filter(|at| set >> at & 1 == 1).collect::<Vec<_>>();
     let fits: BTreeMap<usize, Fitted> =
@@ -155,7 +154,7 @@ pub(crate) fn student(freedom: usize) -> f64 {
         2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
         2.052, 2.048, 2.045, 2.042,
     ];
-    // Beyond the table within 0.002 of the truth.
+    // Beyond the table, within 0.002 of the true value.
     POINTS.get(freedom.max(1) - 1).copied().unwrap_or(1.96 + 2.46 / freedom as f64)
 }
 

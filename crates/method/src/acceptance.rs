@@ -1,8 +1,7 @@
-//! Acceptance: does a device keep its data sheet? Claims, the studies that they need, and the
-//! decision on each.
+//! Acceptance of a device by its data sheet: claims, the studies that they need, and the decisions.
 //!
-//! Owns what a claim is, and when it is kept or broken. Pure: never runs a study, and never makes a
-//! verdict; it takes what a figure says, and no more.
+//! Owns what a claim is, and when it is met. Pure: never runs a study and never makes a verdict;
+//! relies on figures alone.
 
 mod claim;
 mod decision;

@@ -1,9 +1,9 @@
-//! Two sides compared: the same figures of two runs, or of two devices within one; and a list of
-//! runs, figure by figure.
+//! Comparison of two sides: the same figures of two runs, or of two devices in one run; and of a
+//! list of runs, figure by figure.
 //!
-//! Owns which figures are compared, which of them the question is about, which of two values is the
-//! better, the margin, and whose doing a difference is. Pure; the statistics are
-//! `measure::comparison`'s, and the words a page's.
+//! Owns which figures are compared, which one answers the question, which of two values is better,
+//! the margin, and the attribution of a difference. Pure; `measure::comparison` has the statistics,
+//! and `page` the words.
 
 mod attribution;
 mod baseline;
@@ -44,80 +44,81 @@ pub use worth::{Operation, Worth};
 use attribution::Measured;
 use cells::{Case, Cell, Values};
 
-/// Below this a difference does not matter, unless the caller says otherwise.
+/// Default of the relative difference that does not matter.
 pub const MARGIN: f64 = 0.01;
 
-/// A direct cable that repeats no better than this makes no claim of equivalence credible.
+/// Repeatability of a direct cable beyond which equivalence is not credible.
 pub const COARSE: f64 = 0.10;
 
-/// Where the direct cable carried so many times what a device did, the device was driven far beyond
-/// what it carries: by how much more varies from block to block, and is not in the device's rate.
+/// Ratio of the direct cable's rate to the device's above which the cable's variation is ignored.
+/// The device was then driven far beyond its rate, and that excess does not affect it.
 const HEADROOM: f64 = 10.0;
 
-/// One of two sides.
+/// One side of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct Side<'a> {
-    /// As the reader knows it.
+    /// Name for the reader.
     pub name: &'a str,
-    /// The run's id.
+    /// Id of the run.
     pub run: &'a str,
-    /// Which device of the run, in which variant; none where it has only one.
+    /// Device and variant in the run; `None` if it has only one.
     pub subject: Option<&'a Subject>,
-    /// Which level of which factor, of a campaign; the other factors' levels then tell cases apart.
+    /// Level of a campaign's factor; the levels of its other factors then distinguish cases.
     pub level: Option<Level<'a>>,
-    /// The run's figures.
+    /// Figures of the run.
     pub figures: &'a [Figure],
-    /// The same as comparisons need them, with those of each block.
+    /// Figures of the run and of each block, in the form for comparisons.
     pub comparable: &'a Comparable,
 }
 
-/// A factor of a campaign at one of its levels.
+/// Factor of a campaign at one of its levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Level<'a> {
-    /// `nic`
+    /// Name of the factor: `nic`.
     pub factor: &'a str,
-    /// `x722`
+    /// Level of the factor: `x722`.
     pub level: &'a str,
 }
 
-/// One figure of two sides.
+/// Comparison of one figure between two sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// Where in its run the subject's value belongs.
+    /// Place of the subject's value in its run.
     pub case: CaseId,
-    /// What is compared.
+    /// Metric that is compared.
     pub metric: Metric,
-    /// For a point of a distribution.
+    /// Quantile of a distribution; `None` for other figures.
     pub quantile: Option<f64>,
-    /// Of the values.
+    /// Unit of the values.
     pub unit: Unit,
-    /// Under which conditions, those that both share.
+    /// Conditions that both sides share.
     #[serde(rename = "where")]
     pub conditions: Conditions,
-    /// The subject's value in each block, in order.
+    /// Values of the subject, one per block, in order.
     pub subject: Vec<f64>,
-    /// The reference's.
+    /// Values of the reference.
     pub reference: Vec<f64>,
-    /// The direct cable's beside the subject, where there is one.
+    /// Values of the direct cable beside the subject; empty without one.
     pub bypass: Vec<f64>,
-    /// Whose limit the two sides' own figures show.
+    /// Limits of the two sides' own figures.
     pub verdicts: (Verdict, Verdict),
-    /// What the statistics say.
+    /// Result of the statistics.
     pub comparison: Comparison,
-    /// Which value is the better.
+    /// Direction in which a value is better.
     pub better: Better,
-    /// Of two runs: how the direct cable's own figures compare.
+    /// Comparison of the direct cable's own figures between two runs.
     pub control: Option<Comparison>,
-    /// Both devices' rate is far below what the direct cable carried in any block: what the tester
-    /// alone varies by is not in it.
+    /// True if both devices' rates are far below the direct cable's rate in any block: the tester's
+    /// own variation is then ignored.
     pub clear_of_tester: bool,
-    /// About how many blocks a side would decide it; none where it is decided, or nothing would.
+    /// Approximate number of blocks per side that would decide; `None` if decided, or if no number
+    /// would.
     pub needed: Option<usize>,
 }
 
 impl Row {
-    /// Whether the subject is better (`true`) or worse; `None` where no difference is known, and of
-    /// a part: a disk that takes its share of a shorter operation is no win.
+    /// True if the subject is better, false if worse. `None` without a known difference, and for a
+    /// part: a disk that takes its share of a shorter operation is no gain.
     pub fn is_better(&self) -> Option<bool> {
         if self.comparison.decision != Decision::Different || self.part().is_some() {
             return None;
@@ -127,12 +128,12 @@ impl Row {
         Some(larger == (self.better == Better::More))
     }
 
-    /// How many more repetitions would decide it, about.
+    /// Approximate number of further repetitions that would decide.
     pub fn more_needed(&self) -> Option<usize> {
         self.needed?.checked_sub(self.comparison.blocks.0.min(self.comparison.blocks.1))
     }
 
-    /// The row as a figure: `ratio`, or `difference` where one value is zero.
+    /// Converts the row to a figure: `ratio`, or `difference` if one value is zero.
     pub fn figure(&self) -> Figure {
         let compared = &self.comparison;
         match compared.scale {
@@ -143,7 +144,7 @@ impl Row {
         }
     }
 
-    /// By how much the subject exceeds the reference, in the metric's own unit.
+    /// Difference between subject and reference, in the metric's own unit.
     pub fn difference(&self) -> Figure {
         let own = self.comparison.difference;
         self.as_figure((Metric::Difference, self.unit), own.value, own.interval)
@@ -184,53 +185,53 @@ impl Row {
     }
 }
 
-/// All that two sides have in common, compared.
+/// Comparison of all figures that two sides share.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
-    /// What is compared.
+    /// Name of the subject.
     pub subject: String,
-    /// With what.
+    /// Name of the reference.
     pub reference: String,
-    /// Whether both were measured in the same blocks.
+    /// True if both were measured in the same blocks.
     pub interleaved: bool,
-    /// Figure by figure.
+    /// Comparisons of the figures.
     pub rows: Vec<Row>,
-    /// Parts of an operation's time: shown, and no part of any score.
+    /// Comparisons of the parts of an operation's time: shown, but not counted.
     pub parts: Vec<Row>,
-    /// Which of the rows the question is about; none without rows.
+    /// Index of the row that answers the question; `None` without rows.
     pub primary: Option<usize>,
-    /// Whether subject and reference are non-blocking, where both were asked.
+    /// Results of the non-blocking test of subject and reference, if both were tested.
     pub nonblocking: Option<[Blocking; 2]>,
-    /// Which side is a direct cable, where the other is a device.
+    /// Side that is a direct cable, if the other is a device.
     pub direct: Option<Direct>,
-    /// What the subject has, and what the reference has, where they have no figure in common.
+    /// Figures of the subject and of the reference, if they have none in common.
     pub apart: [Vec<String>; 2],
-    /// Figures that the reference has and the subject lacks, by their labels.
+    /// Labels of figures that the reference has and the subject lacks.
     pub lacking: Vec<String>,
-    /// The difference that does not matter, as it was asked for: a share.
+    /// Relative difference that does not matter, as requested.
     pub margin: f64,
-    /// Whose doing it is.
+    /// Attribution of the differences.
     pub attribution: Attribution,
 }
 
-/// Which of two sides is the hosts' direct cable.
+/// Side that is the hosts' direct cable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direct {
-    /// What is compared.
+    /// The subject.
     Subject,
-    /// What it is compared with.
+    /// The reference.
     Reference,
 }
 
 impl Compared {
-    /// Whether some figure is different for the worse.
+    /// True if any figure is worse.
     pub fn is_worse(&self) -> bool {
         self.rows.iter().any(|row| row.is_better() == Some(false))
     }
 }
 
-/// Compares `subject` with `reference`; `margin` is what does not matter, as a share.
+/// Compares `subject` with `reference`; `margin` is the relative difference that does not matter.
 pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compared {
     let interleaved = subject.run == reference.run;
     let (own, others) = (Values::of(subject), Values::of(reference));
@@ -295,13 +296,13 @@ fn decide(rows: &mut [Row], first: usize, interleaved: bool, margin: f64) {
     }
 }
 
-/// Whether a side's hosts were joined directly: what is measured there is the tester alone.
+/// True if a side's hosts were connected directly: its figures are the tester's alone.
 fn is_cable(side: &Side<'_>) -> bool {
     let mut own = side.figures.iter().filter(|figure| !figure.is_bypass()).peekable();
     own.peek().is_some() && own.all(|figure| figure.text(Key::Device) == Some(::page::CABLE))
 }
 
-/// In how many figures a campaign's A/A control came out different, and of how many.
+/// Number of figures in which a campaign's A/A control differed, and their total.
 pub fn control_of(figures: &[Figure]) -> (usize, usize) {
     let own = |figure: &&Figure| figure.conditions.contains_key(&Key::Control);
     let different =
@@ -316,7 +317,7 @@ fn row(case: &Case, own: &Values, others: &Values, interleaved: bool, margin: f6
     let in_order = |blocks: &BTreeMap<usize, f64>| blocks.values().copied().collect::<Vec<f64>>();
     let bypass = cable.map(|cell| in_order(&cell.blocks)).unwrap_or_default();
     let is_clear = is_clear_of_tester(better, [(subject, cable), (reference, other_cable)]);
-    // What the tester alone differs by, from one block to the next, is no device's doing.
+    // Variation of the tester between blocks is not the device's.
     let repeats = comparison::repeatability(&bypass).filter(|_| !is_clear).unwrap_or(0.0);
     let wider = margin.max(repeats);
     let pairs: Vec<(f64, f64)> = subject
@@ -353,8 +354,8 @@ fn row(case: &Case, own: &Values, others: &Values, interleaved: bool, margin: f6
     })
 }
 
-/// Of a rate: whether every block of the cable exceeds every one of its device by [`HEADROOM`], on
-/// both sides.
+/// True if, for a rate, every block of the cable exceeds every block of its device by [`HEADROOM`],
+/// on both sides.
 fn is_clear_of_tester(better: Better, sides: [(&Cell, Option<&Cell>); 2]) -> bool {
     better == Better::More
         && sides.into_iter().all(|(device, cable)| {

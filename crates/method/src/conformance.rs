@@ -1,7 +1,7 @@
-//! What RFC 2544 and the RFCs beside it ask for, clause by clause, and what a study did about it.
+//! Conformance to RFC 2544 and related RFCs, clause by clause.
 //!
-//! Owns the list of clauses and when each counts as kept. Never hides a deviation: a clause whose
-//! keeping was not seen is not kept. It is seen in figures, never in what a plan asked for. Pure.
+//! Owns the list of clauses and the rule for each. Never hides a deviation: a clause without
+//! evidence does not count as met. Evidence comes from figures, never from the plan. Pure.
 
 mod switching;
 mod tests_of;
@@ -16,32 +16,32 @@ use trial::topology::HostPort;
 
 pub use switching::switching;
 
-/// A clause and what was done about it.
+/// Clause and how the study treated it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clause {
-    /// `RFC 2544 §24`
+    /// Reference of the clause: `RFC 2544 §24`.
     pub clause: &'static str,
-    /// What it asks for, in our words.
+    /// Requirement in our words.
     pub requirement: &'static str,
-    /// What was done.
+    /// Actual procedure.
     pub done: String,
-    /// Whether that is what was asked for.
+    /// True if the procedure meets the requirement.
     pub conforms: bool,
 }
 
-/// How a study's tests keep what the RFCs ask of them.
+/// Conformance of a study's tests to the RFCs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conformance {
-    /// The RFCs, `RFC 2544`.
+    /// Names of the RFCs, `RFC 2544`.
     pub rfcs: &'static str,
-    /// True if all tests of one of them were asked for.
+    /// True if all tests of one of them were requested.
     pub is_whole: bool,
-    /// Each clause that bears on the tests that were made, in the order of the RFC.
+    /// Clauses that apply to the tests made, in the order of the RFC.
     pub clauses: Vec<Clause>,
 }
 
 impl Conformance {
-    /// The conformance of a study's rows; `None` where no test of an RFC was made.
+    /// Determines the conformance of a study's rows; `None` if no test of an RFC was made.
     pub fn from_study(study: &StudySpec, topology: &Topology, rows: &[Figure]) -> Option<Self> {
         match study {
             StudySpec::Forwarding(spec) => {
@@ -65,13 +65,13 @@ impl Conformance {
         }
     }
 
-    /// How many clauses were kept.
+    /// Number of clauses that were met.
     pub fn kept(&self) -> usize {
         self.clauses.iter().filter(|clause| clause.conforms).count()
     }
 }
 
-/// All clauses that bear on the tests that the study made, in the order of the RFC.
+/// Returns all clauses that apply to the tests of the study, in the order of the RFC.
 pub fn conformance(spec: &ForwardingSpec, topology: &Topology, figures: &[Figure]) -> Vec<Clause> {
     let sent: Vec<FrameSize> = spec.frames.iter().filter_map(FrameMix::single).collect();
     let mut clauses = vec![
@@ -146,7 +146,7 @@ fn directions(spec: &ForwardingSpec) -> Clause {
     clause("RFC 2544 §14", asked, done.to_owned(), spec.bidirectional)
 }
 
-/// One port in and one out is what the suite measures.
+/// The suite measures one port in and one out.
 fn ports(spec: &ForwardingSpec) -> Clause {
     let asked = "devices of many ports also with many pairs of ports at once";
     let done = match spec.subjects.len() {
@@ -196,7 +196,7 @@ fn phases(profile: Profile) -> Clause {
     clause("RFC 2544 §23", asked, done, profile == Profile::Strict)
 }
 
-/// Of the trials that a throughput by RFC 2544's own goal rests on; NDR and PDR are not that.
+/// Clause about the trials behind a throughput by RFC 2544's own goal; NDR and PDR do not count.
 fn duration(figures: &[Figure]) -> Clause {
     let asked = "the trials that count last at least 60 s";
     let found = tests_of::throughputs(figures);
@@ -210,13 +210,13 @@ fn duration(figures: &[Figure]) -> Clause {
     clause(suite::RFC2544.seconds_clause, asked, done, kept && all)
 }
 
-/// How long the trials were that a figure rests on, where it says so.
+/// Duration of the trials behind a figure, if stated.
 fn final_duration(figure: &Figure) -> Option<Nanos> {
     figure.number(Key::FinalDuration).map(|ns| Nanos(ns as u64))
 }
 
-/// How many figures are results, in words, and whether all are: a value that is not 0 where 0 would
-/// mean that the procedure found nothing, and of a claim also whose it is.
+/// Summary of how many figures are results, and whether all are. A value must not be 0 where 0
+/// means that nothing was found. A figure that claims a limit must have an attribution.
 fn soundness(figures: &[&Figure]) -> (String, bool) {
     let all = figures.len();
     let count = |is: fn(&Figure) -> bool| figures.iter().filter(|figure| is(figure)).count();
@@ -247,12 +247,12 @@ fn soundness(figures: &[&Figure]) -> (String, bool) {
     (parts.join(", "), sound)
 }
 
-/// A search whose value is 0 had no load, burst or number that held.
+/// True if a search found nothing: no load, burst or number held.
 fn found_nothing(figure: &Figure) -> bool {
     is_searched(figure.metric) && figure.value == Some(0.0)
 }
 
-/// A limit or a yes that may be anybody's. What was only counted, such as goodput, claims neither.
+/// True if a limit or a yes lacks an attribution. Mere counts, such as goodput, claim neither.
 fn is_open(figure: &Figure) -> bool {
     let flag = matches!(figure.metric, Metric::HeadOfLineBlocking | Metric::Backpressure);
     let claims = flag || is_searched(figure.metric);
@@ -270,7 +270,7 @@ const fn is_searched(metric: Metric) -> bool {
     )
 }
 
-/// RFC 2544 appendix C.2.2; RFC 5180 §8 for IPv6.
+/// Clause about test addresses: RFC 2544 appendix C.2.2; RFC 5180 §8 for IPv6.
 fn addresses(topology: &Topology) -> Clause {
     let asked = "test addresses of 198.18.0.0/15, or of 2001:2::/48";
     let outside = |port: &&HostPort| {

@@ -1,6 +1,6 @@
-//! Payload, IP length and frame size side by side: three numbers for one frame, said in one line.
+//! Payload, IP length and frame size of one frame, side by side in one line.
 //!
-//! Owns that sentence. Never converts by itself: the arithmetic is the unit type's.
+//! Owns that sentence. The arithmetic is the unit type's.
 
 use measure::{FrameMix, FrameRate, FrameSize, Rate};
 use page::words;
@@ -8,23 +8,23 @@ use trial::{Headers, Topology};
 
 use crate::{ForwardingSpec, StudySpec};
 
-/// `82-octet frame = IP length 64 = UDP payload 36; line rate at 1Gbit 1,225,490 frames/s`. Where
-/// nobody knows what the link carries, nothing is said of it.
+/// Describes a size: `82-octet frame = IP length 64 = UDP payload 36; line rate at 1Gbit 1,225,490
+/// frames/s`. The line rate is omitted if the link's rate is unknown.
 pub fn explain_size(size: FrameSize, link: Option<Rate>) -> String {
     let (ip, payload) = (size.ip_length(), size.udp_payload_v4());
     let line = line_rate_in_words(link.map(|link| (link, link.line_rate(size))));
     format!("{size}-octet frame = IP length {ip} = UDP payload {payload}{line}")
 }
 
-/// `; line rate at 1Gbit 1,225,490 frames/s`, or nothing where no link's rate is known.
+/// Line rate in words: `; line rate at 1Gbit 1,225,490 frames/s`, or nothing if no link's rate is
+/// known.
 fn line_rate_in_words(known: Option<(Rate, FrameRate)>) -> String {
     known.map_or_else(String::new, |(link, line)| {
         format!("; line rate at {link} {} frames/s", words::count(line.0.floor() as u64))
     })
 }
 
-/// Each size of a study's frames by its other names, and the frames a second that the links carry
-/// of it where their rate is known.
+/// Describes each frame size of a study in all terms, with line rate if the link rate is known.
 pub fn sizes_in_words(study: &StudySpec, topology: &Topology) -> Vec<String> {
     match study {
         StudySpec::Latency(spec) => {

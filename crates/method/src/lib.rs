@@ -1,4 +1,4 @@
-//! What is measured, how it is decided, and what the result may be called.
+//! Methods: measurements, decisions and their wording.
 //!
 //! Owns figures, verdicts, caveats, the studies and the searches. Never does I/O, never reads a
 //! clock, and knows no testbed: a study sees only `Testbed::run(&Trial) -> TrialRecord`.

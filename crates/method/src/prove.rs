@@ -1,8 +1,7 @@
-//! Claims held against the truth: what a figure says, whether that is so, and how often it was.
+//! Self-test: claims of figures are judged against known values, and counted.
 //!
-//! Owns what counts as a claim, when a claim is wrong, and the certificate that adds them up. Knows
-//! no testbed and draws no device: whoever asks a study says what is true of what it was asked
-//! about.
+//! Owns what counts as a claim, when a claim is wrong, and the certificate with the counts. Knows
+//! no testbed and draws no device: the caller supplies the known values.
 
 mod certificate;
 mod claim;

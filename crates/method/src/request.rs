@@ -1,9 +1,8 @@
-//! What is asked of a study, by a verb's flags or by a plan's table: the ground on which each
-//! study's `request.rs` stands, and the table of verbs.
+//! Requests for studies, from a verb's flags or a plan's table: the base of each study's
+//! `request.rs`, and the table of verbs.
 //!
-//! Owns how values are stated and where, and the way from a request to a complete one. A study's
-//! options are its own. Never decides what nobody stated: that is the study's profile, or the
-//! testbed.
+//! Owns how and where values are stated, and how a request is completed. Each study owns its
+//! options. Defaults come from the study's profile or the testbed.
 
 pub mod given;
 pub mod subjects;
@@ -14,7 +13,7 @@ use crate::study::storage::JobFile;
 use crate::study::{Outline, Profile, SpecProblem, StudySpec};
 use given::{Given, Place, RefusedAt};
 
-/// The table of verbs: each study that has one of its own, with the verb's help.
+/// Table of verbs: each study with a verb of its own, and the verb's help.
 #[macro_export]
 macro_rules! study_verbs {
     ($table:path) => {
@@ -25,36 +24,36 @@ macro_rules! study_verbs {
             Forwarding($crate::study::forwarding::Forwarding)
             /// TCP each way and both ways at once: how much payload, and who was the limit?
             Tcp($crate::study::tcp::Tcp)
-            /// How long flows are interrupted when a link, path or router fails and comes back
+            /// Duration of flow interruptions when a link, path or router fails and comes back
             Failover($crate::study::failover::Failover)
             /// Exchanges between pairs of ports: is it non-blocking, whichever ports talk?
             Fabric($crate::study::fabric::Fabric)
             /// A switch with all its ports at work: the tests of RFC 2889 and RFC 8239
             Switching($crate::study::switching::Switching)
-            /// Reads and writes behind the network, by fio: whose is their time?
+            /// Storage I/O over the network, by fio: how much of its latency is the network's
             Storage($crate::study::storage::Storage)
         }
     };
 }
 
-/// One study's options, as they were stated.
+/// Options of one study, as stated.
 pub trait StudyRequest {
-    /// The complete request, with what was left open from the profile or the testbed.
+    /// Completes the request with the profile and the testbed.
     fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt>;
 
-    /// The place of what a problem is about, where it was stated.
+    /// Place where the subject of a problem was stated; `None` if it was not.
     fn place_of(&self, _problem: &SpecProblem) -> Option<&Place> {
         None
     }
 
-    /// The file that it names, to be read before the request is resolved.
+    /// File that the request names, to be read before it is resolved.
     fn job_file(&mut self) -> Option<&mut Given<JobFile>> {
         None
     }
 
-    /// The complete request on a testbed whose bounds it keeps; a refusal names the flag, or has
-    /// its place in the plan. A problem with what nobody stated has no place, and is told by
-    /// whoever begins the run.
+    /// Completes the request and checks it against the testbed. A refusal names the flag, or has
+    /// its place in the plan. A problem with an unstated value has no place: the caller that begins
+    /// the run reports it.
     fn resolve(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let spec = self.spec(testbed)?;
         match spec.check(testbed).map_err(|problem| (self.place_of(&problem).cloned(), problem)) {
@@ -64,7 +63,7 @@ pub trait StudyRequest {
     }
 }
 
-/// Quick where nothing is stated.
+/// True if the strict profile is requested; quick is the default.
 #[expect(clippy::ref_option, reason = "a field of a request is an option")]
 pub(crate) fn strict(profile: &Option<Given<Profile>>) -> bool {
     profile.as_ref().is_some_and(|profile| profile.value == Profile::Strict)

@@ -1,7 +1,7 @@
-//! A run: how it was asked for, where it ran, how it ended, and its page around its studies' parts.
+//! Runs: command, testbed, status, and the page around the studies' parts.
 //!
-//! Owns what a journal keeps of a run beside its trials, and what all its trials come to. Never
-//! holds a result: figures are computed from the trials again.
+//! Owns what a journal keeps of a run beside its trials, and the totals of all its trials. Never
+//! holds a result: figures are computed from the trials.
 
 mod accounting;
 mod books;
@@ -33,65 +33,65 @@ pub use page::{document, heading, loss_sentences};
 pub use picture::picture;
 pub use totals::TrialTotals;
 
-/// Everything about a run that is known when it starts: enough to resume it and to state its
-/// conditions.
+/// Everything known about a run at its start: enough to resume it and to state its conditions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunMeta {
-    /// Short and sortable: `20261121-140312-3f9a`. The caller has the clock and the randomness.
+    /// Identifier, short and sortable: `20261121-140312-3f9a`. The caller has the clock and the
+    /// randomness.
     pub id: String,
-    /// Nanoseconds since 1970.
+    /// Time of creation, in nanoseconds since 1970.
     pub created_unix_ns: u64,
-    /// The verb: `latency`, `demo`…
+    /// Verb: `latency`, `demo`…
     pub verb: String,
-    /// As it was typed.
+    /// Command line as typed.
     pub command_line: String,
-    /// Where it was typed: what a testbed's name says of files is relative to it.
+    /// Working directory of the command: file names of the testbed are relative to it.
     #[serde(default)]
     pub folder: PathBuf,
-    /// Of the program.
+    /// Version of the program.
     pub version: String,
-    /// Of every random choice in the run.
+    /// Seed of every random choice in the run.
     pub seed: u64,
-    /// What was asked.
+    /// Requested studies.
     pub studies: Vec<StudySpec>,
-    /// Where it ran.
+    /// Testbed of the run.
     pub topology: Topology,
-    /// Per host: kernel, cpu, governor, offloads, clock source…
+    /// Facts per host: kernel, cpu, governor, offloads, clock source…
     pub facts: BTreeMap<String, BTreeMap<String, String>>,
-    /// Anything a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// Its place in a sweep, where it is one of several runs that differ in one or two parameters.
+    /// Point of a sweep, for one of several runs that differ in one or two parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepPoint>,
-    /// What is claimed of the device, where that was asked.
+    /// Claims about the device to be tested; may be empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<SheetClaim>,
-    /// What is watched, where it is a watch: its visits stand in the place of trials.
+    /// Specification of the watch, if it is one: its visits replace trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<WatchSpec>,
 }
 
 impl RunMeta {
-    /// True if another tool measured it.
+    /// True if another tool made the measurement.
     pub fn is_import(&self) -> bool {
         self.verb == "import"
     }
 }
 
-/// What a run's page is made from.
+/// Input of a run's page.
 #[derive(Debug, Clone, Copy)]
 pub struct ReportInput<'a> {
     /// The run.
     pub meta: &'a RunMeta,
-    /// Its figures.
+    /// Figures of the run.
     pub figures: &'a [Figure],
-    /// Claims of the device that the page decides by these figures.
+    /// Claims about the device that the page decides by these figures.
     pub claims: &'a [SheetClaim],
-    /// What its studies show of what they found, by their numbers.
+    /// Pages of the studies, by their numbers.
     pub pages: &'a [(NonZeroU16, StudyPage)],
-    /// What its trials come to.
+    /// Totals of the trials.
     pub trials: &'a TrialTotals,
-    /// Of a campaign: its figures block by block, where they can be told.
+    /// Figures of a campaign by block, if they can be split.
     pub comparable: Option<&'a Comparable>,
 }
 
@@ -101,47 +101,47 @@ pub fn is_run_id(text: &str) -> bool {
     (1..=64).contains(&text.len()) && text.bytes().all(is_part) && !text.starts_with('.')
 }
 
-/// One point of a sweep. Each point is a run of its own, whose id begins with the sweep's.
+/// Point of a sweep. Each point is a run of its own, whose id begins with the sweep's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweepPoint {
-    /// The sweep: `20261121-140312-3f9a`.
+    /// Id of the sweep: `20261121-140312-3f9a`.
     pub sweep: String,
-    /// Which point, from 1.
+    /// Number of the point, from 1.
     pub point: u32,
-    /// Of how many.
+    /// Number of points.
     pub of: u32,
-    /// The swept parameters, in the order asked for.
+    /// Swept parameters, in the requested order.
     pub values: Vec<SweptValue>,
 }
 
 impl SweepPoint {
-    /// Whether a run of that id is a point of the sweep of that name.
+    /// True if the run is a point of this sweep, by its id.
     pub fn is_of(run: &str, sweep: &str) -> bool {
         run.strip_prefix(sweep).is_some_and(|rest| rest.starts_with('.'))
     }
 
-    /// `20261121-140312-3f9a.07`: sorts as the points do.
+    /// Id of the point's run: `20261121-140312-3f9a.07`; sorts like the points.
     pub fn run_id(&self) -> String {
         let digits = self.of.to_string().len();
         format!("{}.{:0digits$}", self.sweep, self.point)
     }
 }
 
-/// A swept parameter at one point.
+/// Swept parameter at one point.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweptValue {
-    /// As the user named it: `buffer`.
+    /// Name as the user gave it: `buffer`.
     pub parameter: String,
-    /// The condition of that name in the figures, with its unit: `buffer_bytes`.
+    /// Condition of that name in the figures, with its unit: `buffer_bytes`.
     pub condition: String,
-    /// As it is written: `4MiB`.
+    /// Value as written: `4MiB`.
     pub text: String,
-    /// In the base unit that `condition` names.
+    /// Value in the base unit that `condition` names.
     pub number: f64,
 }
 
 impl SweptValue {
-    /// As a figure has it: a count where it is a whole number.
+    /// Value as a figure's condition: an integer if it is whole.
     pub fn as_condition(&self) -> Condition {
         let number = self.number;
         let whole = number >= 0.0 && number.fract() == 0.0 && number < 1e15;
@@ -149,30 +149,30 @@ impl SweptValue {
     }
 }
 
-/// How a run stands.
+/// Status of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunStatus {
-    /// Under way; or its controller was killed, which the journal alone does not tell.
+    /// Running; or its controller was killed, which the journal alone cannot show.
     Running,
-    /// It was under way, and whoever carried it out is gone. Never in the journal: nobody was left
+    /// The controller is gone while the run was in progress. Never in the journal: nobody was left
     /// to write it.
     Died,
     /// Every study ended.
     Done,
-    /// The same, and not one trial was valid. Never in the journal: the trials there tell.
+    /// Every study ended, and no trial was valid. Never in the journal: it follows from the trials.
     NoFigures,
     /// The user stopped it.
     Interrupted,
-    /// It could not go on.
+    /// The run could not continue.
     Failed {
-        /// Why.
+        /// Reason.
         reason: String,
     },
 }
 
 impl RunStatus {
-    /// `running`, `died`, `done`, `done, no figures`, `interrupted`, `failed`
+    /// Name of the status: `running`, `died`, `done`, `done, no figures`, `interrupted`, `failed`.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Running => "running",

@@ -1,8 +1,7 @@
-//! The search seam: which load to try next, given what the loads so far came to.
+//! Interface of searches: the next load to try, given the results so far.
 //!
 //! A search knows rates, durations and losses, or whole numbers (`largest`); never a trial, a path
-//! or a testbed. It may be fed any answers, noisy or contradictory, and ends all the same, with one
-//! result for each of its goals.
+//! or a testbed. Any answers, noisy or contradictory, lead to an end, with one result per goal.
 
 mod binary;
 mod goal;
@@ -20,17 +19,16 @@ pub(crate) use largest::{Answer, Largest, Within, largest};
 pub use mlr::MlrSearch;
 pub use series::begin;
 
-/// Decides where to look.
+/// Search that chooses the next load.
 pub trait Search {
-    /// What to do next; the same until something is learnt.
+    /// Next step; the same until a result is learnt.
     fn next(&self) -> Step;
 
-    /// What came of the last [`Step::Try`].
+    /// Takes the result of the last [`Step::Try`].
     fn learn(&mut self, seen: Seen);
 }
 
-/// Offers whatever a search asks for, until it has its answers; none where a load could not be
-/// offered at all.
+/// Offers each requested load until the search ends; `None` if a load could not be offered at all.
 pub fn carry_out<E>(
     search: &mut dyn Search,
     mut offer: impl FnMut(Attempt) -> Result<Option<Seen>, E>,
@@ -46,119 +44,118 @@ pub fn carry_out<E>(
     }
 }
 
-/// What a search wants.
+/// Next step of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
     /// Offer this load.
     Try(Attempt),
-    /// It has its answers: one for each goal, in the order in which the goals were given.
+    /// The search has ended, with one result per goal, in the order of the goals.
     Done(Vec<GoalResult>),
 }
 
-/// A load to offer.
+/// Load to offer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Attempt {
-    /// Frames a second.
+    /// Rate in frames per second.
     pub rate: FrameRate,
-    /// For how long.
+    /// Duration of the load.
     pub duration: Nanos,
 }
 
-/// What came of an attempt.
+/// Result of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Seen {
-    /// A valid trial.
+    /// Valid trial.
     Counted {
-        /// The load as it really was.
+        /// Load as actually offered.
         offered: FrameRate,
         /// Frames sent.
         sent: u64,
-        /// Frames that the path did not bring through in the time of the load, at most `sent`:
-        /// those that never came, and those that queued because less came out than went in.
+        /// Frames not delivered during the load, at most `sent`: lost ones, and those that queued
+        /// because the path delivers more slowly than the sender sends.
         lost: u64,
     },
-    /// The tester could not do it: neither a success nor a loss of the device.
+    /// The tester could not offer the load: neither a success nor a loss of the device.
     BeyondTester {
-        /// What it did come to, averaged over the whole load phase, where not one frame of that was
-        /// lost: a load that passed, though a lower one than asked.
+        /// Actual load, averaged over the load phase, if none of its frames was lost: a lower load
+        /// that passed.
         lossless: Option<FrameRate>,
     },
 }
 
-/// A search's answer for one goal. The bounds are those of RFC 9971 §4.8; for a binary search its
+/// Result of a search for one goal. The bounds are those of RFC 9971 §4.8; for a binary search, its
 /// bracket.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GoalResult {
-    /// Which.
+    /// Name of the goal.
     pub goal: GoalName,
-    /// The highest load below the upper bound that meets the goal, as it was really offered; `None`
-    /// where none was found.
+    /// Highest load below the upper bound that meets the goal, as actually offered; `None` if none
+    /// was found.
     pub relevant_lower: Option<FrameRate>,
-    /// The lowest load that does not; `None` where the highest of all did.
+    /// Lowest load that does not meet the goal; `None` if the highest of all did.
     pub relevant_upper: Option<Failure>,
-    /// What came out at the lower bound: its load less the loss ratio that all but the tolerated
-    /// share of its full-length trials kept to. At a goal without loss the load itself.
+    /// Conditional throughput at the lower bound: its load minus the loss ratio that all but the
+    /// tolerated share of its full-length trials kept. For a goal without loss, the load itself.
     pub conditional_throughput: Option<FrameRate>,
-    /// How many trials the search took that found it, for all the goals that it found.
+    /// Number of trials of the search, over all of its goals.
     pub trials: u32,
-    /// The load phases of all those trials together.
+    /// Total duration of the load phases of all those trials.
     pub traffic_time: Nanos,
-    /// Not both bounds were found, or not within the goal's width, or the upper one is the
-    /// tester's.
+    /// True if a bound is missing, the bounds are further apart than the goal's width, or the upper
+    /// one is the tester's.
     pub irregular: bool,
 }
 
-/// A load that did not pass.
+/// Load that did not pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Failure {
-    /// As it really was; where the tester could not offer it, as asked for.
+    /// Load as actually offered; as requested if the tester could not offer it.
     pub rate: FrameRate,
-    /// Why.
+    /// Reason for the failure.
     pub by: FailedBy,
 }
 
-/// Why a load did not pass.
+/// Reason why a load did not pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailedBy {
     /// More frames were lost than the goal allows, in valid trials.
     Loss,
-    /// The tester could not offer it, or not receive it.
+    /// The tester could not offer the load, or not receive it.
     Tester,
 }
 
-/// Between which loads to look.
+/// Range of loads to search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadRange {
-    /// The lowest load to try; above zero.
+    /// Lowest load to try; above zero.
     pub min: FrameRate,
-    /// The highest load to try, and the first.
+    /// Highest load to try, and the first.
     pub max: FrameRate,
 }
 
-/// Frames that a trial on the way should have: fewer tell a rate too coarsely to steer by.
+/// Least number of frames of a search trial: with fewer, its rate is too coarse to steer by.
 pub(crate) const FEW_FRAMES: f64 = 20.0;
 
-/// Frames that a trial needs at least to have a rate that is no accident of its first and last
+/// Least number of frames of a trial whose rate does not depend on chance in its first and last
 /// frame.
 const FEWEST_FRAMES: f64 = 4.0;
 
 impl LoadRange {
-    /// Down to what a trial of the longest duration resolves (RFC 9971 §4.6.2 asks no more of the
-    /// lowest load): a share of the highest would pass for a limit wherever the tester is that much
-    /// faster.
+    /// Searches down to what a trial of the longest duration resolves (RFC 9971 §4.6.2 asks no more
+    /// of the lowest load). A fixed share of the highest load would look like a limit where the
+    /// tester is that much faster.
     pub fn below(max: FrameRate, longest: Nanos) -> Self {
         let min = FEWEST_FRAMES / longest.as_secs_f64().max(1e-3);
         Self { min: FrameRate(min.min(max.0)), max }
     }
 }
 
-/// How far apart bounds may be, relative to the upper, where that is the tester's and ragged: the
-/// tester has offered as much at another time. What passed is a lower bound either way, of which a
-/// verdict asks for no more than this share, and a closer look would only trace how the tester's
-/// limit moves.
+/// Allowed distance of the bounds, relative to the upper one, if that is the tester's and unstable:
+/// it has offered as much at another time. The lower bound holds anyway, and a verdict needs no
+/// more precision. A closer search would only follow the tester's own limit.
 const RAGGED_WIDTH: f64 = 1.0 - TESTER_SHARE;
 
-/// The share of the frames sent that never came.
+/// Share of the frames sent that were lost.
 fn loss_ratio(sent: u64, lost: u64) -> f64 {
     if sent == 0 { 0.0 } else { lost as f64 / sent as f64 }
 }

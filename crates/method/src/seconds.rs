@@ -1,4 +1,4 @@
-//! A trial's TCP second by second, as iperf3 prints it.
+//! TCP of a trial second by second, as iperf3 prints it.
 //!
 //! Owns the sums of a flow's streams over each second, for the page and for the terminal. Never
 //! averages over trials.
@@ -14,34 +14,34 @@ use trial::{Bulk, FlowKind, Path, Role, Trial, TrialRecord};
 
 use page::numbers;
 
-/// All streams of a flow over one second, or over several where that is too many of them.
+/// All streams of a flow over one second, or over several if there are too many.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Second {
-    /// When it began, after the load's start.
+    /// Start, after the load's start.
     pub from: Nanos,
-    /// When it ended.
+    /// End, after the load's start.
     pub to: Nanos,
     /// Payload received.
     pub received: ByteCount,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: u64,
-    /// The congestion windows at its end.
+    /// Sum of the congestion windows at the end.
     pub cwnd: ByteCount,
-    /// The smoothed round trip at its end, mean over the streams.
+    /// Smoothed round trip at the end, mean over the streams.
     pub srtt: Nanos,
-    /// The delivery rates at its end, bits a second.
+    /// Sum of the delivery rates at the end, in bits per second.
     pub delivery_rate: u64,
 }
 
 impl Second {
-    /// Payload bits a second.
+    /// Payload in bits per second.
     pub fn goodput(&self) -> f64 {
         let length = self.to.saturating_sub(self.from).as_secs_f64();
         if length > 0.0 { self.received.0 as f64 * 8.0 / length } else { 0.0 }
     }
 }
 
-/// In their order; each is longer than a second where there would be more than `most`.
+/// Returns the seconds in order; each is longer than a second if there would be more than `most`.
 pub fn seconds(bulk: &Bulk, done: &BulkRecord, most: u64) -> Vec<Second> {
     let per_second = (1_000_000_000 / bulk.interval.0.max(1)).max(1);
     let arrived: Vec<Cow<'_, [ByteCount]>> = done.streams.iter().map(|s| s.arrived()).collect();
@@ -75,8 +75,8 @@ pub fn seconds(bulk: &Bulk, done: &BulkRecord, most: u64) -> Vec<Second> {
     (0..intervals / in_row).map(row).collect()
 }
 
-/// A trial's measured streams as lines for a terminal, a line a second; what came before `omit` is
-/// marked. None of a trial without any, or that went wrong.
+/// Formats a trial's measured streams for a terminal, one line per second; seconds before `omit`
+/// are marked. `None` for a trial without TCP, or that went wrong.
 pub fn lines(trial: &Trial, record: &TrialRecord, omit: Nanos) -> Option<String> {
     /// A day.
     const MOST: u64 = 86_400;

@@ -1,8 +1,8 @@
-//! A sweep: the same studies at every combination of values of a testbed's parameters, each
-//! combination a run of its own. Its rows and its page.
+//! Sweeps: the same studies at every combination of values of a testbed's parameters, each
+//! combination a run of its own. Rows and page of the sweep.
 //!
-//! Owns what several runs show that differ in one or two parameters. A combination's own page is
-//! its run's.
+//! Owns the results of several runs that differ in one or two parameters. Each run has its own
+//! page.
 
 mod enough;
 mod lines;
@@ -13,19 +13,19 @@ use serde_json::{Value, json};
 
 use crate::run::{RunMeta, RunStatus, SweptValue};
 
-/// One point's run.
+/// Run of one point.
 #[derive(Debug, Clone)]
 pub struct SweptRun {
     /// The run; its `sweep` says which point it is.
     pub meta: RunMeta,
-    /// How it ended.
+    /// Status of the run.
     pub status: RunStatus,
-    /// What was found; nothing where it did not come to its end.
+    /// Figures of the run; empty if it did not complete.
     pub figures: Vec<Figure>,
 }
 
 impl SweptRun {
-    /// The figures get the swept values among their conditions, and the cell that these make.
+    /// Adds the swept values to the conditions of the figures, and the cell that they form.
     pub fn new(meta: RunMeta, status: RunStatus, figures: Vec<Figure>) -> Self {
         let mut run = Self { meta, status, figures };
         let mut own: Vec<(Key, Condition)> =
@@ -37,7 +37,7 @@ impl SweptRun {
         run
     }
 
-    /// The swept parameters here; none where the run is of no sweep.
+    /// Swept parameters of the run; empty for a run outside a sweep.
     fn values(&self) -> &[SweptValue] {
         self.meta.sweep.as_ref().map_or(&[], |point| &point.values)
     }
@@ -46,13 +46,13 @@ impl SweptRun {
         self.values().iter().map(|v| (v.condition.as_str(), v.as_condition()))
     }
 
-    /// `4MiB 25ms`
+    /// Values of the cell: `4MiB 25ms`.
     fn cell(&self) -> String {
         let texts: Vec<&str> = self.values().iter().map(|value| value.text.as_str()).collect();
         texts.join(" ")
     }
 
-    /// `buffer 4MiB, delay 25ms`
+    /// Names and values of the cell: `buffer 4MiB, delay 25ms`.
     fn at(&self) -> String {
         let said: Vec<String> =
             self.values().iter().map(|v| format!("{} {}", v.parameter, v.text)).collect();
@@ -60,29 +60,29 @@ impl SweptRun {
     }
 }
 
-/// A sweep, as far as it came.
+/// Sweep with the runs so far.
 #[derive(Debug, Clone)]
 pub struct Sweep {
-    /// What its runs' ids begin with.
+    /// Prefix of its runs' ids.
     pub id: String,
-    /// How many points were asked for.
+    /// Number of requested points.
     pub of: usize,
-    /// Those that were begun, in their order.
+    /// Runs that were started, in order.
     pub runs: Vec<SweptRun>,
 }
 
 impl Sweep {
-    /// How many points ran to their end.
+    /// Number of completed points.
     pub fn done(&self) -> usize {
         self.runs.iter().filter(|one| one.status == RunStatus::Done).count()
     }
 
-    /// Of all points.
+    /// Figures of all points.
     pub fn figures(&self) -> Vec<Figure> {
         self.runs.iter().flat_map(|one| one.figures.iter().cloned()).collect()
     }
 
-    /// The rows of any run, and what became of each point.
+    /// Serialises the rows of all runs, and the status of each point.
     pub fn json(&self) -> Value {
         let point = |one: &SweptRun| {
             let place: serde_json::Map<String, Value> =

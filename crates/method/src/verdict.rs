@@ -1,8 +1,8 @@
-//! Whose limit a figure shows: the only place that makes a [`Verdict`], and it makes it from
+//! Verdict on the limit of a figure: the only place that makes a [`Verdict`], and only from
 //! evidence.
 //!
-//! Owns the rules and their numbers, the same for every study. Never looks at a record and never
-//! takes two bare medians: a study says what it saw, and how often.
+//! Owns the rules and their numbers, common to all studies. Never looks at a record and never
+//! compares two bare medians: a study reports what it saw, and how often.
 
 mod delays;
 mod losses;
@@ -14,28 +14,27 @@ pub use delays::Delays;
 pub use losses::{LossCount, Losses};
 pub use rates::{Bracket, Driven, RateEvidence, Rates};
 
-/// A device at or above this share of its bypass is only known to be no worse than the tester.
+/// Share of its bypass from which a device is only known to be no worse than the tester.
 pub const TESTER_SHARE: f64 = 0.95;
 
-/// A figure at or above this share of what the link carries has reached line rate. RFC 8239 §1.3
-/// calls 99.98 % of it line rate; the rest is how well a quick trial knows its own rate.
+/// Share of the link's capacity from which a figure has reached line rate. RFC 8239 §1.3 calls
+/// 99.98 % line rate; the rest is the precision of a quick trial's rate.
 pub const LINE_RATE: f64 = 0.999;
 
-/// More than this share of what a link carries passes over no link of that rate: the rate that was
-/// stated is not the link's, or frames of another time were counted. RFC 8239's clocks differ by
-/// 0.02 %; the rest is how well a short trial knows its own time.
+/// Share of the link's capacity that no link exceeds. Above it, the stated rate is wrong, or frames
+/// of another time were counted. RFC 8239's clocks differ by 0.02 %; the rest is the precision of a
+/// short trial's time.
 pub const BEYOND_LINE: f64 = 1.01;
 
-/// Of every interval that a verdict rests on. Fewer repetitions than reach it decide nothing.
+/// Confidence of every interval behind a verdict. Fewer repetitions than reach it decide nothing.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// By this share a direct cable's own figures may change from one time to another, where only one
-/// time was measured: the margin of comparisons.
+/// Relative change of a direct cable's own figures allowed between two times, if only one was
+/// measured: the margin of comparisons.
 pub const ALLOWANCE: f64 = 0.01;
 
-/// What is left of a verdict where other people's frames crossed the tester's ports, or where a
-/// trial did what the figure says can't be: what may be another's doing is not the device's own,
-/// while a bound stays one.
+/// Weakens a verdict if foreign frames crossed the tester's ports, or if a trial contradicts the
+/// figure. A possible effect of others is not the device's own, while a bound stays a bound.
 pub(crate) const fn in_doubt(judged: Verdict) -> Verdict {
     match judged {
         Verdict::DeviceLimited => Verdict::Undetermined,
@@ -43,8 +42,8 @@ pub(crate) const fn in_doubt(judged: Verdict) -> Verdict {
     }
 }
 
-/// What is known where no direct cable stands beside a device, and the device's own counters and
-/// the hosts' account for each frame that was lost: it died in the device. No cable tells more.
+/// Strengthens a verdict if, without a direct cable, the counters of device and hosts place each
+/// lost frame in the device. A cable could show no more.
 pub(crate) const fn accounted(judged: Verdict) -> Verdict {
     match judged {
         Verdict::Undetermined => Verdict::DeviceLimited,
@@ -52,32 +51,33 @@ pub(crate) const fn accounted(judged: Verdict) -> Verdict {
     }
 }
 
-/// What a figure was measured over, and beside what.
+/// Circumstances of a measurement: path and reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// A direct cable: what it shows is the tester's own.
+    /// Direct cable: the result is the tester's own.
     Cable,
-    /// A device without a direct cable between the same hosts.
+    /// Device without a direct cable between the same hosts.
     Alone,
-    /// A device with one.
+    /// Device with a direct cable between the same hosts.
     Beside,
-    /// A device whose hosts are joined directly at another time: what changed in between is in
-    /// every difference, and no repetition of one side belongs to one of the other.
+    /// Device whose hosts are connected directly at another time. Every difference includes changes
+    /// in between, and repetitions of the two sides do not form pairs.
     AnotherTime,
 }
 
-/// What holds of a path whatever is measured over it.
+/// Properties of a path, whatever is measured over it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
-    /// A cable's, or a device's.
+    /// Path and reference of the measurement.
     pub standing: Standing,
-    /// Hosts and device are one machine: what the device does slows the hosts.
+    /// True if hosts and device share one machine: the device's work then slows the hosts.
     pub shared_processors: bool,
 }
 
 impl Setting {
-    /// What is left of a verdict. What would be a device's own can't be told from its tester's
-    /// without a bypass, while a bound is one anyway; line rate is the link's on any path.
+    /// Limits a verdict to what the setting can show. Without a bypass, the device cannot be
+    /// distinguished from its tester, while a bound holds anyway; line rate is the link's on any
+    /// path.
     pub(crate) const fn allows(self, judged: Verdict) -> Verdict {
         match (self.standing, judged) {
             (_, Verdict::LinkLimited) => judged,
@@ -88,31 +88,31 @@ impl Setting {
     }
 }
 
-/// What a study knows of a figure's two sides.
+/// Evidence of a study on the two sides of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Evidence<'a> {
-    /// More is better: a rate.
+    /// Rate: more is better.
     Rate(RateEvidence<'a>),
-    /// Less is better: a time.
+    /// Time: less is better.
     Delay(Delays<'a>),
     /// Frames lost at one load.
     Loss(Losses),
-    /// Something that a device does or does not, such as filling up or falling silent.
+    /// Behaviour of a device that occurs or not, such as filling up or falling silent.
     Sight {
-        /// Whether it was seen; where not, the figure is a bound.
+        /// True if it was seen; otherwise the figure is a bound.
         seen: bool,
-        /// Whether a control, the same trial without the deed or without the device, showed it too;
-        /// `None` where there was none.
+        /// True if a control, the same trial without the deed or without the device, showed it too;
+        /// `None` without a control.
         in_control: Option<bool>,
     },
     /// Nothing gave way on the path: a bound, whatever else is known.
     Bound,
-    /// Nothing.
+    /// No evidence.
     Nothing,
 }
 
 impl Evidence<'_> {
-    /// Whose limit the figure shows.
+    /// Verdict on the limit that the figure shows.
     pub fn verdict(&self, setting: Setting) -> Verdict {
         let paired = setting.standing != Standing::AnotherTime;
         let judged = match self {

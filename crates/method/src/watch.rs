@@ -1,11 +1,10 @@
-//! Watching: short trials for ever over pairs of ports, through the device and over the direct
-//! cable, and what is said of them when something changes.
+//! Watch: short trials without end over pairs of ports, through the device and over the direct
+//! cable, with alerts on changes.
 //!
-//! Owns what is watched and how much of links and processors that may take, the order of the
-//! trials, the series that come of them, and incidents: changes, outages, and whose doing they are.
-//! Pure: the caller has the clock, the testbed and the journal, and after a restart gives the
-//! visits again that the journal kept. Never decides whether one series changed: that is
-//! `measure::change`'s.
+//! Owns what is watched, its share of links and processors, the order of the trials, the resulting
+//! series, and incidents: changes, outages, and their causes. Pure: the caller has the clock, the
+//! testbed and the journal, and after a restart replays the visits that the journal kept.
+//! `measure::change` decides whether one series changed.
 
 mod budget;
 mod gap;

@@ -1,93 +1,93 @@
-//! Answers: what a reader asked, and what is to be said to it. Each reply with its word and its
+//! Answers to the reader's questions, and the replies in one word. Each reply with its word and its
 //! tone, in one table.
 //!
-//! An answer is not a verdict: it may be good or bad, while a verdict says whose limit the figure
-//! in it shows, and is neither. Never decides one: studies and comparisons do.
+//! An answer is not a verdict: it may be good or bad, while a verdict says what limited the figure.
+//! Never decides an answer: studies and comparisons do.
 
 use crate::{Figure, Quantity, RowId, Unit, Verdict, words};
 
-/// One question of the first screen: the answer or the number that people take away, who limits
-/// it, and one sentence of why.
+/// Answer to one question of the first screen: the reply or number, what limited it, and one
+/// sentence of explanation.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Answer {
-    /// The question in few words, `Non-blocking?`; empty where there is none. Answers to the same
-    /// question stand together.
+    /// Short question, `Non-blocking?`; may be empty. Answers to the same question are shown
+    /// together.
     pub question: String,
-    /// The case among those of its question, `UDP, 64 octets, idle`; empty where there is one.
+    /// Case of the question, `UDP, 64 octets, idle`; empty if there is only one.
     pub case: String,
-    /// The number that people compare.
+    /// Number that people compare.
     pub headline: Option<Headline>,
-    /// The device's value beside the direct cable's.
+    /// Value through the device beside that over the direct cable.
     pub gauge: Option<Gauge>,
-    /// The sentence.
+    /// Explanation in one sentence.
     pub text: String,
-    /// The answer in a word, where the question has one.
+    /// Answer in one word; `None` if the question has none.
     pub reply: Option<Reply>,
-    /// The limit that the figure shows, where it shows one.
+    /// Limit of the figure; `None` if there is none to state.
     pub verdict: Option<Verdict>,
-    /// The rows whose values it states.
+    /// Rows whose values the answer states.
     pub rows: Vec<RowId>,
 }
 
-/// A number that stands alone, with its unit, and its interval at the same precision.
+/// Number shown on its own, with its unit, and its interval at the same precision.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Headline {
-    /// `+7.16 µs`, `≥ 623,050 frames/s`
+    /// Value: `+7.16 µs`, `≥ 623,050 frames/s`.
     pub value: String,
-    /// `[7.15, 7.16]`; empty where there is none.
+    /// Interval: `[7.15, 7.16]`; may be empty.
     pub interval: String,
-    /// `93.8 % CI`: what the interval is; empty where nothing says.
+    /// Kind of the interval: `93.8 % CI`; empty if unknown.
     pub confidence: String,
 }
 
-/// A value that bounds the true one.
+/// Bound of the true value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
-    /// The true value is at least that.
+    /// The true value is at least this much.
     Least,
-    /// The true value is at most that.
+    /// The true value is at most this much.
     Most,
 }
 
 /// Values on one axis: the device's beside the direct cable's, or beside a limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gauge {
-    /// The quantity: `Median RTT`. Gauges of one quantity share an axis.
+    /// Quantity: `Median RTT`. Gauges of one quantity share an axis.
     pub axis: String,
     /// Base unit of all marks.
     pub unit: Unit,
-    /// At most one of each kind.
+    /// Marks, at most one of each kind.
     pub marks: Vec<Mark>,
 }
 
 /// One value of a gauge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mark {
-    /// The kind of its place.
+    /// Kind of the mark.
     pub kind: MarkKind,
-    /// The name of its place: `x450a-48t`.
+    /// Name of the device, cable or limit: `x450a-48t`.
     pub name: String,
-    /// The value, or the bound that is known.
+    /// Value, or its known bound.
     pub value: f64,
-    /// The interval's ends.
+    /// Ends of the interval.
     pub interval: Option<[f64; 2]>,
-    /// The row that it is.
+    /// Row of the value.
     pub row: Option<RowId>,
 }
 
 /// Kind of a gauge's mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MarkKind {
-    /// The direct cable.
+    /// Direct cable.
     Cable,
-    /// Most that could be reached: line rate, a fair share.
+    /// Theoretical maximum: line rate, a fair share.
     Limit,
-    /// The device under test.
+    /// Device under test.
     Device,
 }
 
 impl Headline {
-    /// A figure's value, or the bound that is known of it; none of a figure without either.
+    /// Creates a headline from a figure's value or known bound; `None` if it has neither.
     pub fn of(figure: &Figure) -> Option<Self> {
         let write = |value| words::value(figure.unit, value);
         let value = match (figure.value, figure.low, figure.high) {
@@ -101,12 +101,12 @@ impl Headline {
         Some(Self { value, interval, confidence: words::ends(&quantity.ends) })
     }
 
-    /// A value that is written already.
+    /// Creates a headline from a formatted value.
     pub fn written(value: impl Into<String>) -> Self {
         Self { value: value.into(), ..Self::default() }
     }
 
-    /// Marks the value as a bound, where it is one.
+    /// Marks the value as a bound, if there is one.
     #[must_use]
     pub fn bounded(mut self, bound: Option<Bound>) -> Self {
         let sign = match bound {
@@ -120,7 +120,7 @@ impl Headline {
         self
     }
 
-    /// With the sign of a difference.
+    /// Adds the sign of a difference.
     #[must_use]
     pub fn signed(mut self) -> Self {
         if self.value.starts_with(|first: char| first.is_ascii_digit()) {
@@ -131,12 +131,12 @@ impl Headline {
 }
 
 impl Gauge {
-    /// A gauge of a quantity, without a mark.
+    /// Creates a gauge of a quantity, without marks.
     pub fn new(axis: impl Into<String>, unit: Unit) -> Self {
         Self { axis: axis.into(), unit, marks: Vec::new() }
     }
 
-    /// With a figure's value as a mark, where it has one.
+    /// Adds a figure's value as a mark, if it has one.
     #[must_use]
     pub fn with(mut self, kind: MarkKind, name: impl Into<String>, figure: &Figure) -> Self {
         if let Some(value) = figure.value.or(figure.low) {
@@ -147,7 +147,7 @@ impl Gauge {
         self
     }
 
-    /// With the direct cable's value, where one was measured.
+    /// Adds the direct cable's value, if it was measured.
     #[must_use]
     pub fn with_cable(self, figure: Option<&Figure>) -> Self {
         match figure {
@@ -156,7 +156,7 @@ impl Gauge {
         }
     }
 
-    /// With a limit that is no figure, where it is known.
+    /// Adds a limit that is not a figure, if it is known.
     #[must_use]
     pub fn with_limit(mut self, name: impl Into<String>, value: Option<f64>) -> Self {
         let mark = |value| Mark {
@@ -172,61 +172,61 @@ impl Gauge {
 }
 
 impl Answer {
-    /// A sentence, to no question yet and of no figure.
+    /// Creates an answer from a sentence, without question or figure.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// Of a figure that shows this limit.
+    /// Sets the limit of the figure.
     #[must_use]
     pub const fn limited_by(mut self, verdict: Verdict) -> Self {
         self.verdict = Some(verdict);
         self
     }
 
-    /// Led by a figure's value, and stating it.
+    /// Sets a figure's value as the headline, and states its row.
     #[must_use]
     pub fn led_by(mut self, figure: &Figure) -> Self {
         self.headline = Headline::of(figure);
         self.stating([figure])
     }
 
-    /// Led by a value that is only a bound, where it is one.
+    /// Marks the headline as a bound, if there is one.
     #[must_use]
     pub fn bounded(mut self, bound: Option<Bound>) -> Self {
         self.headline = self.headline.map(|headline| headline.bounded(bound));
         self
     }
 
-    /// Led by a number.
+    /// Sets the headline.
     #[must_use]
     pub fn with_headline(mut self, headline: impl Into<Option<Headline>>) -> Self {
         self.headline = headline.into();
         self
     }
 
-    /// With the device's value beside the cable's, where there are both.
+    /// Sets the gauge, if it has more than one mark.
     #[must_use]
     pub fn with_gauge(mut self, gauge: Gauge) -> Self {
         self.gauge = Some(gauge).filter(|gauge| gauge.marks.len() > 1);
         self
     }
 
-    /// One case of several to its question.
+    /// Sets the case, for one of several to its question.
     #[must_use]
     pub fn of_case(mut self, case: impl Into<String>) -> Self {
         self.case = case.into();
         self
     }
 
-    /// Stating these values.
+    /// Adds the rows of these figures to the stated ones.
     #[must_use]
     pub fn stating<'a>(mut self, figures: impl IntoIterator<Item = &'a Figure>) -> Self {
         self.add("", figures);
         self
     }
 
-    /// Adds words, and the values that they state.
+    /// Appends words, and the rows that they state.
     pub fn add<'a>(&mut self, words: &str, figures: impl IntoIterator<Item = &'a Figure>) {
         self.text.push_str(words);
         figures.into_iter().filter_map(Figure::id).for_each(|id| self.state(id));
@@ -238,7 +238,7 @@ impl Answer {
         }
     }
 
-    /// To this question, in this word.
+    /// Sets the question and the reply.
     #[must_use]
     pub fn to(mut self, question: impl Into<String>, reply: Reply) -> Self {
         self.question = question.into();
@@ -246,19 +246,19 @@ impl Answer {
         self
     }
 
-    /// To a question that a figure answers, and no word.
+    /// Sets a question that a figure answers, without a reply.
     #[must_use]
     pub fn asked(mut self, question: impl Into<String>) -> Self {
         self.question = question.into();
         self
     }
 
-    /// True if it has no number of its own: its sentence says all.
+    /// True if the answer has no number: its sentence says all.
     pub const fn is_sentence(&self) -> bool {
         self.headline.is_none()
     }
 
-    /// Answers by their questions, each question where it is asked first.
+    /// Groups answers by question, in order of first appearance.
     pub fn by_question(answers: &[Self]) -> Vec<(&str, Vec<&Self>)> {
         let mut groups: Vec<(&str, Vec<&Self>)> = Vec::new();
         for answer in answers {
@@ -271,7 +271,7 @@ impl Answer {
         groups
     }
 
-    /// The answer in few words: `Added latency +7.16 µs`, `Non-blocking? no`; none of a sentence
+    /// Shortens the answer: `Added latency +7.16 µs`, `Non-blocking? no`; `None` for a sentence
     /// alone.
     pub fn in_short(&self) -> Option<String> {
         let said = match (self.reply, &self.headline) {
@@ -285,41 +285,41 @@ impl Answer {
     }
 }
 
-/// How a reply is meant.
+/// Tone of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tone {
-    /// What the reader hoped for.
+    /// Good for the reader.
     Good,
-    /// What the reader feared.
+    /// Bad for the reader.
     Bad,
-    /// Neither: it is not known.
+    /// Neither: the answer is unknown.
     Open,
 }
 
-/// One row a reply: its word and its tone.
+/// Table of replies: one row each, with word and tone.
 macro_rules! replies {
     ($($(#[$meta:meta])* $variant:ident $word:literal $tone:ident;)+) => {
-        /// An answer in a word. Questions are asked so that *yes* is good.
+        /// Answer in one word. Questions are asked so that *yes* is good.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Reply {
             $($(#[$meta])* $variant,)+
         }
 
         impl Reply {
-            /// All there are.
+            /// All replies.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// As pages, text and rows have it.
+            /// Word on pages, in text and in rows.
             pub const fn word(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ }
             }
 
-            /// As rows have it: one word.
+            /// Code in rows: one word.
             pub fn code(self) -> String {
                 self.word().replace(' ', "-")
             }
 
-            /// How it is meant.
+            /// Tone of the reply.
             pub const fn tone(self) -> Tone {
                 match self { $(Self::$variant => Tone::$tone,)+ }
             }
@@ -328,28 +328,28 @@ macro_rules! replies {
 }
 
 replies! {
-    /// It is so.
+    /// The answer is yes.
     Yes "yes" Good;
-    /// It is not so.
+    /// The answer is no.
     No "no" Bad;
-    /// What was measured does not show it either way.
+    /// The measurement shows neither yes nor no.
     NotShown "not shown" Open;
-    /// The claim is kept.
+    /// The claim is met.
     Pass "pass" Good;
-    /// The claim is broken.
+    /// The claim is not met.
     Fail "fail" Bad;
-    /// The claim may be either.
+    /// The claim may or may not be met.
     Inconclusive "inconclusive" Open;
-    /// Better than what it is compared with.
+    /// Better than the reference.
     Better "better" Good;
-    /// Worse than that.
+    /// Worse than the reference.
     Worse "worse" Bad;
-    /// As good as that, within the margin.
+    /// Equivalent to the reference, within the margin.
     Equivalent "equivalent" Good;
 }
 
 impl From<Option<bool>> for Reply {
-    /// Yes, no, or not shown.
+    /// Returns yes, no, or not shown.
     fn from(known: Option<bool>) -> Self {
         match known {
             Some(true) => Self::Yes,

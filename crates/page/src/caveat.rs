@@ -1,29 +1,28 @@
-//! Caveats: doubts about a figure. Each with its name in rows and what it says, in one table.
+//! Caveats: doubts about a figure. Each with its name in rows and its text, in one table.
 //!
-//! Never an error: a doubt stands beside a figure that is there.
+//! Never an error: the figure exists, with a doubt.
 
 use serde::{Deserialize, Serialize};
 
-/// One row a caveat: its name in rows; what the doubt is and, where something can be done about it,
-/// what.
+/// Table of caveats, one row each: its name in rows, the doubt and, if there is one, its remedy.
 macro_rules! caveats {
     ($($variant:ident $name:literal $text:literal;)+) => {
-        /// A doubt about a figure. Not an error.
+        /// Doubt about a figure. Not an error.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Caveat {
             $(#[doc = $text] #[serde(rename = $name)] $variant,)+
         }
 
         impl Caveat {
-            /// All there are.
+            /// All caveats.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// As in rows.
+            /// Name in rows.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// What the doubt is, and what would remove it.
+            /// Description of the doubt and its remedy.
             pub const fn text(self) -> &'static str {
                 match self { $(Self::$variant => $text,)+ }
             }
@@ -32,8 +31,7 @@ macro_rules! caveats {
 }
 
 impl Caveat {
-    /// The same to people who have only another tool's output: what removes the doubt is another
-    /// option.
+    /// Description for an import of another tool's output: the remedy is a different option.
     pub const fn text_of_import(self) -> &'static str {
         match self {
             Self::NoBypass => {
@@ -49,13 +47,13 @@ impl Caveat {
         }
     }
 
-    /// The first sentence of what it says, without its full stop.
+    /// First sentence of the description, without its full stop.
     pub fn in_short(self) -> &'static str {
         let text = self.text();
         text.split_once(". ").map_or(text, |(first, _)| first).trim_end_matches('.')
     }
 
-    /// What it says beside these figures.
+    /// Description for these figures, imported or measured.
     pub fn text_among(self, figures: &[crate::Figure]) -> &'static str {
         let mut own = figures.iter().filter(|figure| figure.caveats.contains(&self)).peekable();
         let imported = own.peek().is_some() && own.all(|f| f.caveats.contains(&Self::Imported));

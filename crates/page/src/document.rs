@@ -1,45 +1,45 @@
-//! A page, and a document of several: all that is told of one run, one comparison, one certificate.
+//! Pages and documents: the full report of a run, a comparison or a certificate.
 //!
-//! Data alone: every renderer draws any of it. Never knows a study.
+//! Data only: every renderer draws any of it. Never knows a study.
 
 use std::collections::BTreeSet;
 
 use crate::{Answer, Block, Caveat, Figure, Picture, Section};
 
-/// All that is told of one run, one comparison, one certificate.
+/// Report of one run, one comparison or one certificate.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Page {
-    /// Unique among those of one document.
+    /// Identifier, unique in its document.
     pub id: String,
-    /// What stands over it.
+    /// Heading of the page.
     pub heading: String,
-    /// Of what, and when.
+    /// Subject and time of the page.
     pub line: String,
-    /// What is to be known of all that follows.
+    /// Notes that apply to the whole page.
     pub notes: Vec<String>,
-    /// The first screen, in the order of the questions.
+    /// First screen, in the order of the questions.
     pub answers: Vec<Answer>,
-    /// The testbed, where there is one to be seen.
+    /// Picture of the testbed, if there is one.
     pub picture: Option<Picture>,
-    /// What was found, in its order.
+    /// Sections with the results, in order.
     pub sections: Vec<Section>,
-    /// How it was found, behind all sections: a text is without.
+    /// Sections about the method, after all others; left out of plain text.
     pub background: Vec<Section>,
-    /// What all figures share: a text says it below its tables.
+    /// Properties shared by all figures: plain text states them below its tables.
     pub shared: Shared,
 }
 
-/// What all figures of a page share.
+/// Properties shared by all figures of a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shared {
-    /// Caveats of every one of them.
+    /// Caveats that all of them have.
     pub caveats: BTreeSet<Caveat>,
-    /// True if one of them has an interval over repetitions.
+    /// True if any of them has an interval over repetitions.
     pub has_intervals: bool,
 }
 
 impl Shared {
-    /// Shared by all of these figures.
+    /// Finds the properties that all of these figures share.
     pub fn of(figures: &[Figure]) -> Self {
         let mut sets = figures.iter().map(|f| f.caveats.iter().copied().collect::<BTreeSet<_>>());
         let first = sets.next().unwrap_or_default();
@@ -50,16 +50,16 @@ impl Shared {
     }
 }
 
-/// Pages that stand in one file.
+/// Pages in one file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Document {
-    /// Its title.
+    /// Title of the document.
     pub title: String,
-    /// Below the summary of several pages: known values, for instance.
+    /// Blocks below the summary of several pages: known values, for instance.
     pub preface: Vec<Block>,
-    /// The page that the others are there for, before their summary.
+    /// Main page, before the summary of the others.
     pub lead: Option<Page>,
-    /// In their order.
+    /// Pages in order.
     pub pages: Vec<Page>,
 }
 

@@ -1,47 +1,47 @@
-//! The picture of a page's first screen: each answer's value through the device beside the direct
-//! cable's, on one axis for each quantity.
+//! Gauges on a page's first screen: each answer's value through the device beside the direct
+//! cable's, with one axis per quantity.
 //!
-//! Owns which answers share an axis and how it is scaled. Never computes a value.
+//! Owns which answers share an axis, and its scale. Never computes a value.
 
 use std::collections::BTreeSet;
 
 use crate::{Answer, Axis, Mark, MarkKind, Scale, Unit, words};
 
-/// Values that lie further apart than this share a logarithmic axis.
+/// Ratio of values beyond which the axis is logarithmic.
 const FAR_APART: f64 = 20.0;
 
-/// Gauges of one quantity over one axis.
+/// Gauges of one quantity on one axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gauges {
-    /// What it shows, for those who can't see it.
+    /// Description for readers who cannot see it.
     pub title: String,
-    /// The axis of all lines.
+    /// Axis of all lines.
     pub axis: Axis,
     /// Base unit of all marks.
     pub unit: Unit,
-    /// In the answers' order.
+    /// Lines in the order of the answers.
     pub lines: Vec<GaugeLine>,
-    /// The names of the places that marks show, by their kind.
+    /// Name of each kind of mark.
     pub legend: Vec<(MarkKind, String)>,
 }
 
-/// One answer's marks.
+/// Marks of one answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GaugeLine {
-    /// The answer's case, or its question.
+    /// Case of the answer, or its question.
     pub label: String,
-    /// From left to right as they are told: cable, limit, device.
+    /// Marks in order: cable, limit, device.
     pub marks: Vec<Mark>,
-    /// Each mark in words, in the same order: `direct cable 1.15 µs`.
+    /// Marks in words, in the same order: `direct cable 1.15 µs`.
     pub texts: Vec<String>,
-    /// The answer's headline.
+    /// Headline of the answer.
     pub value: String,
-    /// Who limits it: a verdict's word.
+    /// Limit by the verdict's word.
     pub limit: &'static str,
 }
 
 impl Gauges {
-    /// One for each quantity that the answers compare.
+    /// Builds one group for each quantity that the answers compare.
     pub fn of(answers: &[Answer]) -> Vec<Self> {
         let mut quantities: Vec<(&str, Unit)> = Vec::new();
         for gauge in answers.iter().filter_map(|answer| answer.gauge.as_ref()) {
@@ -71,7 +71,7 @@ impl Gauges {
 }
 
 impl Mark {
-    /// The interval's ends.
+    /// Ends of the interval.
     pub fn ends(&self) -> impl Iterator<Item = f64> + use<> {
         self.interval.into_iter().flatten()
     }
@@ -92,7 +92,7 @@ fn line(answer: &Answer, quantity: &str, unit: Unit) -> Option<GaugeLine> {
     })
 }
 
-/// The one name of all marks of a kind, or the kind's own.
+/// Common name of all marks of a kind, or the kind's own.
 fn name_of<'a>(kind: MarkKind, marks: impl Iterator<Item = &'a Mark>) -> String {
     let names: BTreeSet<&str> =
         marks.filter(|mark| mark.kind == kind).map(|mark| mark.name.as_str()).collect();

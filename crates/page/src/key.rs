@@ -1,9 +1,9 @@
-//! Conditions' names: under which a figure holds. Each with its name in rows and what it is, in
+//! Keys of conditions under which a figure holds. Each with its name in rows and its meaning, in
 //! one table.
 //!
-//! A study sets a condition by its key and a page reads it by the same, so a name that nobody sets
-//! or reads does not compile. Names that a user chose (a campaign's factors, a sweep's quantities)
-//! and those that carry a number are named when they are met.
+//! A study sets a condition by its key and a page reads it by the same key, so a name that nobody
+//! sets or reads does not compile. User-chosen names (a campaign's factors, a sweep's quantities)
+//! and names that contain a number are created at run time.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -11,55 +11,54 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What a condition is for its row.
+/// Role of a condition for its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Rows that differ in it are of two cases.
+    /// Distinguishes two cases.
     Identifies,
-    /// Which of a case's values it is.
+    /// Distinguishes values of one case.
     Value,
-    /// Where it was had: on which ports, through what, of which file.
+    /// Place of the measurement: its ports, its path, its file.
     Place,
-    /// How it came about, or what else came out: it differs from run to run.
+    /// Explains the value or adds to it; differs from run to run.
     Explains,
 }
 
 impl Role {
-    /// Whether rows that differ in it are of two things, wherever they were had: runs are compared
-    /// where it is the same.
+    /// True if rows that differ in this condition are different quantities, wherever they were
+    /// measured. Runs are compared where it is equal.
     pub const fn identifies(self) -> bool {
         matches!(self, Self::Identifies | Self::Value)
     }
 }
 
-/// One row a condition: its name in rows, what it is for them, and what it is.
+/// Table of conditions, one row each: name in rows, role and meaning.
 macro_rules! keys {
     (@identifies) => { Role::Identifies };
     (@value) => { Role::Value };
     (@place) => { Role::Place };
     (@explains) => { Role::Explains };
     ($($variant:ident $name:literal $role:ident $meaning:literal;)+) => {
-        /// Names of conditions; docs/reference says what each means, and an old one keeps its
-        /// meaning.
+        /// Names of conditions; docs/reference explains each, and an old one keeps its meaning.
         #[derive(Debug, Clone)]
         pub enum Key {
             $(#[doc = $meaning] $variant,)+
-            /// One that is not in the table: chosen by a user, or with a number in it.
+            /// Name outside the table: chosen by a user, or with a number in it.
             Named(Box<str>),
         }
 
         impl Key {
-            /// As in rows.
+            /// Name in rows.
             pub fn as_str(&self) -> &str {
                 match self { $(Self::$variant => $name,)+ Self::Named(name) => name }
             }
 
-            /// The key of that name.
+            /// Returns the key of that name.
             pub fn named(name: &str) -> Self {
                 match name { $($name => Self::$variant,)+ other => Self::Named(other.into()) }
             }
 
-            /// What it is for a row; what a user chose identifies it.
+            /// Role for a row; a user's own condition identifies it.
             pub fn role(&self) -> Role {
                 match self {
                     $(Self::$variant => keys!(@$role),)+
@@ -284,8 +283,7 @@ keys! {
 }
 
 impl Key {
-    /// What is of one output of another tool's alone: where it stands in its file, and where it
-    /// contradicts itself.
+    /// Keys specific to one output of another tool: its place in the file, and its contradictions.
     pub const OF_ONE_OUTPUT: [Self; 5] = [
         Self::FirstLine,
         Self::LastLine,
@@ -303,31 +301,31 @@ impl PartialEq for Key {
 
 impl Eq for Key {}
 
-/// By name: rows keep the order of their names.
+/// Orders keys by name: rows are sorted by it.
 impl Ord for Key {
     fn cmp(&self, other: &Self) -> Ordering {
         self.as_str().cmp(other.as_str())
     }
 }
 
-/// A family of names that end in a number.
+/// Family of names that end in a number.
 #[derive(Debug, Clone, Copy)]
 pub struct Numbered(&'static str);
 
 impl Numbered {
     /// Frames that waited, by their octets.
     pub const FRAMES_OF: Self = Self("frames_of_");
-    /// Octets held by each of so many congested egress ports.
+    /// Octets held by each of this many congested egress ports.
     pub const HELD_BY_EACH_OF: Self = Self("held_by_each_of_");
 
     const ALL: [Self; 2] = [Self::FRAMES_OF, Self::HELD_BY_EACH_OF];
 
-    /// The key with this number.
+    /// Returns the key with this number.
     pub fn key(self, number: u32) -> Key {
         Key::named(&format!("{}{number}", self.0))
     }
 
-    /// The key's number, where it is of this family.
+    /// Number in the key; `None` if it is not of this family.
     pub fn number(self, key: &Key) -> Option<u32> {
         key.as_str().strip_prefix(self.0)?.parse().ok()
     }

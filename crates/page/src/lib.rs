@@ -1,8 +1,7 @@
-//! What can be shown: figures as rows, the words of metrics, verdicts and caveats, and the page as
-//! data: answers, sections, tables of typed columns,
-//! plots.
+//! Presentation data: figures as rows, the wording of metrics, verdicts and caveats, and pages of
+//! answers, sections, tables and plots.
 //!
-//! Owns each name and each sentence once: rows, terminal, pages and the reference say the same.
+//! Owns each name and each sentence once: rows, terminal, pages and the reference use the same.
 //! Never computes a figure, and knows no study.
 
 mod answer;

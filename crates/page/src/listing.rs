@@ -1,10 +1,10 @@
-//! A table made a column at a time: each head stands beside what its cells are made of.
+//! Tables built column by column: each heading beside the code for its cells.
 //!
 //! Owns that every row has a cell in every column. Never decides how a cell is written.
 
 use crate::{Cell, Column, Figure, Table};
 
-/// A table in the making: a row for each of its subjects.
+/// Table under construction, with one row per subject.
 #[derive(Debug)]
 pub struct Listing<R> {
     subjects: Vec<R>,
@@ -12,14 +12,14 @@ pub struct Listing<R> {
 }
 
 impl<R> Listing<R> {
-    /// Rows of these subjects, without a column yet.
+    /// Creates a row per subject, without columns.
     pub fn new(title: impl Into<String>, subjects: impl IntoIterator<Item = R>) -> Self {
         let subjects: Vec<R> = subjects.into_iter().collect();
         let rows = subjects.iter().map(|_| Vec::new());
         Self { table: Table::new::<Column>(title, []).with_rows(rows), subjects }
     }
 
-    /// With a column of any cells.
+    /// Adds a column of any cells.
     #[must_use]
     pub fn column(mut self, head: impl Into<Column>, cell: impl Fn(&R) -> Cell) -> Self {
         self.table.columns.push(head.into());
@@ -28,7 +28,7 @@ impl<R> Listing<R> {
         self
     }
 
-    /// With a column for each of these heads, whose cells know its place among them.
+    /// Adds a column for each of these headings; the cells get its index.
     #[must_use]
     pub fn columns<C: Into<Column>>(
         self,
@@ -39,37 +39,37 @@ impl<R> Listing<R> {
         heads.fold(self, |table, (at, head)| table.column(head, |subject| cell(subject, at)))
     }
 
-    /// With a column of values.
+    /// Adds a column of values.
     #[must_use]
     pub fn value(self, head: impl Into<Column>, value: impl Fn(&R) -> &Figure) -> Self {
         self.column(head, |subject| Cell::value(value(subject)))
     }
 
-    /// With a column of values, or the sign that one is not known.
+    /// Adds a column of values, with a sign for unknown ones.
     #[must_use]
     pub fn known(self, head: impl Into<Column>, value: impl Fn(&R) -> Option<&Figure>) -> Self {
         self.column(head, |subject| Cell::value_or_missing(value(subject)))
     }
 
-    /// With a column of values, blank where there is none.
+    /// Adds a column of values, with blanks for missing ones.
     #[must_use]
     pub fn optional(self, head: impl Into<Column>, value: impl Fn(&R) -> Option<&Figure>) -> Self {
         self.column(head, |subject| value(subject).map_or(Cell::Blank, Cell::value))
     }
 
-    /// With a column of the samples behind these values.
+    /// Adds a column of the samples behind these values.
     #[must_use]
     pub fn samples(self, head: impl Into<Column>, values: impl Fn(&R) -> Vec<&Figure>) -> Self {
         self.column(head, |subject| Cell::samples(&values(subject)))
     }
 
-    /// With a column of the limit that these values show.
+    /// Adds a column of the limit that these values show.
     #[must_use]
     pub fn limit(self, values: impl Fn(&R) -> Vec<&Figure>) -> Self {
         self.column("limited by", |subject| Cell::limit(&values(subject)))
     }
 
-    /// The table.
+    /// Finished table.
     pub fn table(self) -> Table {
         self.table
     }

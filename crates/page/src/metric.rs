@@ -1,34 +1,34 @@
-//! Metrics: what is measured. Each with its name in rows and what it is, in one table.
+//! Metrics: names of measured quantities. Each with its name in rows and its meaning, in one table.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Unit;
 
-/// One row a metric: its name in rows, the units that it may have (any, where none is named), and
-/// what it is, as docs/reference/figures.md has it.
+/// Table of metrics, one row each: name in rows, allowed units (any if empty), and meaning as in
+/// docs/reference/figures.md.
 macro_rules! metrics {
     ($($variant:ident $name:literal [$($unit:ident)*] $meaning:literal;)+) => {
-        /// Names of what is measured; an old one keeps its meaning.
+        /// Names of measured quantities; an old one keeps its meaning.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Metric {
             $(#[doc = $meaning] #[serde(rename = $name)] $variant,)+
         }
 
         impl Metric {
-            /// All there are.
+            /// All metrics.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// The units that its values may have; any, where none is named.
+            /// Units allowed for its values; any if empty.
             pub const fn units(self) -> &'static [Unit] {
                 match self { $(Self::$variant => &[$(Unit::$unit,)*],)+ }
             }
 
-            /// As in rows.
+            /// Name in rows.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// What it is, in Markdown, with links from docs/reference/.
+            /// Meaning in Markdown, with links relative to docs/reference/.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning,)+ }
             }

@@ -1,6 +1,6 @@
-//! Numbers where there is little room: `31.8 µs`, `1,488,095`, `50 k`.
+//! Compact numbers: `31.8 µs`, `1,488,095`, `50 k`.
 //!
-//! For text alone; data leaves in base units. Pure.
+//! For text only; data is exported in base units. Pure.
 
 use crate::Unit;
 use measure::Nanos;
@@ -8,7 +8,7 @@ use measure::quantile::upper_median;
 
 use crate::words::{BIT_RATES, BYTES, Scaled, TIMES, fitting, group};
 
-/// A value in its unit.
+/// Formats a value in its unit.
 pub fn value(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Nanoseconds => scaled(value, TIMES),
@@ -22,7 +22,7 @@ pub fn value(unit: Unit, value: f64) -> String {
     }
 }
 
-/// `3.80…4.40 µs`
+/// Formats an interval: `3.80…4.40 µs`.
 pub fn interval(unit: Unit, low: f64, high: f64) -> String {
     let (low, high) = (value(unit, low), value(unit, high));
     match (low.rsplit_once(' '), high.rsplit_once(' ')) {
@@ -31,13 +31,14 @@ pub fn interval(unit: Unit, low: f64, high: f64) -> String {
     }
 }
 
-/// A whole number in groups of three: `1,488,095`.
+/// Formats a whole number in groups of three: `1,488,095`.
 pub fn grouped(value: f64) -> String {
-    // Adding zero takes the sign of a negative one.
+    // Adding zero removes the sign of a negative zero.
     group(&format!("{:.0}", value.round() + 0.0))
 }
 
-/// Three digits and a suffix, where room matters more than the last digit: `1.23 M`, `50 k`.
+/// Formats three digits and a suffix, where space matters more than the last digit: `1.23 M`, `50
+/// k`.
 pub fn short(value: f64) -> String {
     let (divisor, suffix) = match value.abs() {
         v if v >= 999.5e6 => (1e9, " G"),
@@ -51,21 +52,21 @@ pub fn short(value: f64) -> String {
     format!("{text}{suffix}")
 }
 
-/// Three significant digits, grouped, without a unit: a column's head has it.
+/// Formats three significant digits, grouped, without a unit: the column's heading has it.
 pub fn plain(value: f64) -> String {
     if value.abs() >= 999.5 { grouped(value) } else { significant(value) }
 }
 
-/// One unit for all times of a table.
+/// Common unit for all times of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeUnit {
-    /// ns
+    /// Nanoseconds: ns.
     Nanoseconds,
-    /// µs
+    /// Microseconds: µs.
     Microseconds,
-    /// ms
+    /// Milliseconds: ms.
     Milliseconds,
-    /// s
+    /// Seconds: s.
     Seconds,
 }
 
@@ -73,8 +74,8 @@ impl TimeUnit {
     const ALL: [Self; 4] =
         [Self::Nanoseconds, Self::Microseconds, Self::Milliseconds, Self::Seconds];
 
-    /// The one that gives the median a small whole part, or the next in which the largest still has
-    /// at most six digits before the point.
+    /// Returns the smallest unit that gives the median a short integer part and the largest at most
+    /// six digits before the point.
     pub fn fit(nanoseconds: impl Iterator<Item = f64>) -> Self {
         let all: Vec<f64> = nanoseconds.map(f64::abs).filter(|ns| *ns > 0.0).collect();
         let median = upper_median(&all).unwrap_or(1e3);
@@ -85,7 +86,7 @@ impl TimeUnit {
         Self::ALL.iter().find(fits).copied().unwrap_or(Self::Seconds)
     }
 
-    /// As it is written.
+    /// Symbol of the unit.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Nanoseconds => "ns",
@@ -95,7 +96,7 @@ impl TimeUnit {
         }
     }
 
-    /// A time in it, without its name. Not below a thousandth: such a digit would only take room.
+    /// Formats a time in this unit, without its symbol, to at most three decimals.
     pub fn number(self, nanoseconds: f64) -> String {
         let value = nanoseconds / self.nanoseconds();
         if value.abs() >= 0.995 || value == 0.0 {
@@ -115,7 +116,7 @@ impl TimeUnit {
     }
 }
 
-/// A span for people: `4 s`, `1 min 20 s`, `2 h 5 min`.
+/// Formats a time span: `4 s`, `1 min 20 s`, `2 h 5 min`.
 pub fn span(time: Nanos) -> String {
     let secs = time.as_secs_f64().round() as u64;
     match secs {
@@ -130,7 +131,7 @@ fn scaled(value: f64, units: &[Scaled]) -> String {
     format!("{} {name}", significant(value / divisor))
 }
 
-/// Three significant digits, no exponent.
+/// Formats three significant digits, without exponent.
 fn significant(value: f64) -> String {
     let decimals = match value.abs() {
         v if v >= 99.95 || v == 0.0 => 0,

@@ -1,7 +1,7 @@
-//! The code words of conditions in words, and the rows of earlier versions in code words.
+//! Wording of condition codes, and translation of rows from earlier versions into codes.
 //!
-//! Owns the one table of both: pages say of a code word and its fields what `switchmark/2` had in
-//! their place. Never decides what a condition means.
+//! Owns the one table of both: pages write a code and its fields as `switchmark/2` wrote them in
+//! rows. Never decides what a condition means.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,9 @@ use measure::Rate;
 
 use crate::{Condition, Conditions, Key};
 
-/// A condition's words, with the names of other conditions in braces, and its code word; of none
-/// the fields alone stay. The first whose fields are all there is said; each is understood.
+/// Condition with its wording and its code. The wording names other conditions in braces; with an
+/// empty code only those fields remain. Pages use the first phrase whose fields are all present;
+/// all are understood on reading.
 struct Phrase(&'static str, &'static str, &'static str);
 
 #[rustfmt::skip]
@@ -109,11 +110,11 @@ static PHRASES: &[Phrase] = &[
     Phrase("waits", "before the device decides on them, and at the output", "before-decision-and-at-output"),
 ];
 
-/// Conditions of which earlier versions joined several into one text, and by what.
+/// Conditions that earlier versions joined into one text, with their separators.
 const JOINED: [(&str, &str); 4] =
     [("arrangements_missing", ", "), ("factors", " "), ("from", ", "), ("reasons", ", ")];
 
-/// A condition as sentences and tables have it, with the fields that belong to it.
+/// Wording of a condition for sentences and tables, including the fields that belong to it.
 pub fn condition(conditions: &Conditions, key: &Key) -> Option<String> {
     let own = conditions.get(key)?;
     if let (Condition::List(codes), true) = (own, Phrase::all(key).next().is_some()) {
@@ -124,13 +125,13 @@ pub fn condition(conditions: &Conditions, key: &Key) -> Option<String> {
     Some(phrase.and_then(|phrase| phrase.fill(conditions)).unwrap_or_else(|| own.in_words()))
 }
 
-/// The words of a code word that has no fields.
+/// Wording of a code without fields.
 pub fn code(key: &Key, code: &str) -> String {
     condition(&Conditions::from([(key.clone(), code.into())]), key).unwrap_or_default()
 }
 
-/// All conditions as sentences and tables have them; fields stand in the words of what they belong
-/// to.
+/// Wording of all conditions for sentences and tables; fields appear within the condition that they
+/// belong to.
 pub fn conditions(all: &Conditions) -> BTreeMap<&Key, String> {
     let phrases = all.keys().filter_map(|key| Phrase::of(all, key));
     let told: Vec<&str> = phrases.flat_map(Phrase::fields).collect();
@@ -138,12 +139,12 @@ pub fn conditions(all: &Conditions) -> BTreeMap<&Key, String> {
     apart.filter_map(|key| Some((key, condition(all, key)?))).collect()
 }
 
-/// True of a condition that rows have, or had before it became others.
+/// True for a condition that rows have, or had in an earlier version.
 pub fn is_understood(key: &Key) -> bool {
     !matches!(key, Key::Named(_)) || Phrase::all(key).next().is_some()
 }
 
-/// A row's conditions, of whatever version: the prose of earlier ones in code words and fields.
+/// Translates a row's conditions from any version: prose of earlier ones becomes codes and fields.
 pub fn current(conditions: Conditions) -> Conditions {
     conditions.into_iter().flat_map(|(key, value)| current_of(key, value)).collect()
 }
@@ -151,7 +152,7 @@ pub fn current(conditions: Conditions) -> Conditions {
 fn current_of(key: Key, value: Condition) -> Conditions {
     let Condition::Text(text) = &value else { return Conditions::from([(key, value)]) };
     let joined = JOINED.iter().find(|(name, _)| *name == key.as_str());
-    // One port that sends is no list.
+    // A single sending port is no list.
     if let Some((_, separator)) = joined.filter(|(_, by)| key != Key::From || text.contains(by)) {
         let of = if key == Key::ArrangementsMissing { Key::Round } else { key.clone() };
         let items = text.split(separator).map(|item| Phrase::code_of(&of, item));
@@ -160,7 +161,7 @@ fn current_of(key: Key, value: Condition) -> Conditions {
     match key.as_str() {
         "ports_missing" => ports_missing(text),
         "worst_arrangement" => Conditions::from([(key, Phrase::code_of(&Key::Round, text).into())]),
-        // Several contradictions were joined; the first stands for all.
+        // Several contradictions were joined; the first represents all.
         "contradiction" => {
             let first = text.split("; ").next().unwrap_or_default();
             Phrase::read(&key, first).unwrap_or_else(|| Conditions::from([(key, value)]))
@@ -169,7 +170,7 @@ fn current_of(key: Key, value: Condition) -> Conditions {
     }
 }
 
-/// `h3/eth1 (silent); h4/eth1 (nothing arrived at it)`
+/// Parses `h3/eth1 (silent); h4/eth1 (nothing arrived at it)`.
 fn ports_missing(text: &str) -> Conditions {
     let why = |why: &str| Phrase::code_of(&Key::PortsMissingFor, why.trim_end_matches(')'));
     let (ports, reasons) = text
@@ -184,14 +185,14 @@ fn ports_missing(text: &str) -> Conditions {
 }
 
 impl Phrase {
-    /// The one whose code word a condition has, and whose fields are there.
+    /// Phrase of a condition's code whose fields are all present; `None` without one.
     fn of(conditions: &Conditions, key: &Key) -> Option<&'static Self> {
         let Condition::Text(code) = conditions.get(key)? else { return None };
         let is_own = |own: &&Self| own.2 == code || own.number_in(code).is_some();
         Self::all(key).filter(is_own).find(|own| own.fill(conditions).is_some())
     }
 
-    /// The number that is part of such a code word.
+    /// Number within such a code; `None` if it does not match.
     fn number_in<'a>(&self, code: &'a str) -> Option<&'a str> {
         code.strip_prefix(self.2.strip_suffix("{}")?)
     }
@@ -200,12 +201,12 @@ impl Phrase {
         PHRASES.iter().filter(move |phrase| phrase.0 == key.as_str())
     }
 
-    /// Alternately words, and the fields between them.
+    /// Parts of the wording: words and fields alternately.
     fn parts(&self) -> impl Iterator<Item = &'static str> {
         self.1.split(['{', '}'])
     }
 
-    /// The conditions that its words have in them.
+    /// Names of the conditions in the wording.
     fn fields(&self) -> impl Iterator<Item = &'static str> {
         let fields = self.parts().skip(1).step_by(2);
         fields.map(|field| field.split_once(':').map_or(field, |(name, _)| name))
@@ -234,7 +235,7 @@ impl Phrase {
         self.parts().enumerate().map(said).collect()
     }
 
-    /// The code word for such words, or the words.
+    /// Returns the code for this wording, or the wording itself.
     fn code_of(key: &Key, words: &str) -> String {
         match Self::read(key, words).and_then(|mut read| read.remove(key)) {
             Some(Condition::Text(code)) => code,
@@ -242,7 +243,7 @@ impl Phrase {
         }
     }
 
-    /// The conditions that stand for such words; none where they are no phrase of the key's.
+    /// Returns the conditions for this wording; `None` if it is no phrase of the key.
     fn read(key: &Key, words: &str) -> Option<Conditions> {
         Self::all(key).find_map(|phrase| {
             let mut conditions = phrase.match_words(words)?;
@@ -262,7 +263,7 @@ impl Phrase {
         })
     }
 
-    /// The fields in such words; none where those are others.
+    /// Returns the fields in this wording; `None` if it differs.
     fn match_words(&self, words: &str) -> Option<Conditions> {
         let mut parts = self.parts();
         let mut rest = words.strip_prefix(parts.next()?)?;
@@ -278,7 +279,7 @@ impl Phrase {
     }
 }
 
-/// A field's value: a number where it is one, else a name.
+/// Parses a field's value: a number if possible, otherwise a name.
 fn field_of(text: &str, form: &str) -> Option<Condition> {
     let number = || text.parse::<f64>().ok().filter(|number| number.is_finite());
     match form {

@@ -1,123 +1,122 @@
-//! Pictures that are no plots, as data: ports in groups, ports by ports in shades, values over two
-//! factors, ratios in lines, and the places where frames were lost.
+//! Data of pictures other than plots: port groups, port matrices, values over two factors, ratios
+//! in lines, and places of frame loss.
 //!
-//! Owns what is seen and what is said of it on hover. Never drawn here, and knows no study.
+//! Owns content and hover text. Never drawn here, and knows no study.
 
 use crate::{Axis, RowId};
 
-/// A device's ports in its own order, those of a group in one colour, and what is said of each
-/// group.
+/// Ports of a device in its own order, with one colour and one line of text per group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortGroups {
-    /// Description for those who can't see it.
+    /// Description for readers who cannot see it.
     pub title: String,
-    /// In the device's order.
+    /// Ports in the device's order.
     pub ports: Vec<GroupedPort>,
-    /// A line for each group.
+    /// Text of each group.
     pub groups: Vec<String>,
 }
 
 /// One port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupedPort {
-    /// On it.
+    /// Label on the port.
     pub label: String,
-    /// The place of its group; none where nothing is known.
+    /// Index of its group; `None` if unknown.
     pub group: Option<usize>,
     /// Text on hover.
     pub text: String,
 }
 
-/// A square of ports by ports: a field for each pair, the darker the less it has of the most.
+/// Matrix of ports by ports: one field per pair, darker for smaller shares of the maximum.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shares {
-    /// Description for those who can't see it.
+    /// Description for readers who cannot see it.
     pub title: String,
-    /// Along and downwards.
+    /// Ports of rows and columns.
     pub ports: Vec<String>,
-    /// Pairs of which something is known.
+    /// Pairs with known values.
     pub fields: Vec<ShareField>,
     /// Values of the shades, in equal steps from all to nothing.
     pub scale: Vec<String>,
-    /// The scale's unit.
+    /// Unit of the scale.
     pub unit: String,
 }
 
-/// One pair.
+/// Field of one pair.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShareField {
-    /// The place of one port.
+    /// Index of the first port.
     pub row: usize,
-    /// The place of the other.
+    /// Index of the second port.
     pub column: usize,
-    /// Share of the most, 0…1.
+    /// Share of the maximum, 0…1.
     pub share: f64,
     /// Text on hover.
     pub text: String,
-    /// The row that it is.
+    /// Row of the value.
     pub id: Option<RowId>,
 }
 
-/// Values over two factors: a field for each pair of levels, the darker the worse.
+/// Map of values over two factors: one field per pair of levels, darker for worse values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LevelMap {
-    /// Description for those who can't see it.
+    /// Description for readers who cannot see it.
     pub title: String,
     /// Levels from left to right.
     pub columns: Vec<String>,
-    /// Levels downwards.
+    /// Levels from top to bottom.
     pub rows: Vec<String>,
     /// Pairs of levels that have a value.
     pub fields: Vec<LevelField>,
 }
 
-/// The value at one pair of levels.
+/// Value at one pair of levels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LevelField {
-    /// Place of the column.
+    /// Index of the column.
     pub column: usize,
-    /// Place of the row.
+    /// Index of the row.
     pub row: usize,
-    /// 0 at the best of all fields, 1 at the worst.
+    /// Badness of the value: 0 for the best of all fields, 1 for the worst.
     pub badness: f64,
-    /// The value as it is written.
+    /// Formatted value.
     pub value: String,
 }
 
-/// A line for each figure: the ratio and its interval, and the margin as a band.
+/// Forest plot: one line per figure with its ratio and interval, and the margin as a band.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forest {
-    /// Description for those who can't see it.
+    /// Description for readers who cannot see it.
     pub title: String,
-    /// What all lines share.
+    /// Axis shared by all lines.
     pub x: Axis,
-    /// In their order.
+    /// Lines in order.
     pub lines: Vec<ForestLine>,
 }
 
-/// One figure of a forest plot, all numbers as the axis has them.
+/// One figure of a forest plot, all numbers in units of the axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForestLine {
-    /// Before the line.
+    /// Label before the line.
     pub label: String,
-    /// The value.
+    /// Value.
     pub value: f64,
-    /// The interval's ends.
+    /// Ends of the interval.
     pub interval: [f64; 2],
-    /// The margin's ends.
+    /// Ends of the margin.
     pub band: [f64; 2],
     /// Text on hover.
     pub text: String,
 }
 
-/// The way of frames through a device, and how many were lost at each place.
+/// Path of frames through a device, with the frames lost at each place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LossPlaces {
-    /// Description for those who can't see it.
+    /// Description for readers who cannot see it.
     pub title: String,
-    /// The device in the middle.
+    /// Device in the middle.
     pub device: String,
-    /// Frames lost in the senders, on the cables to the device, at ingress, between, at egress, on
+    /// Frames lost in the senders, on the cables to the device, at ingress, inside, at egress, on
     /// the cables from the device, and in the receivers.
     pub lost: [u64; 7],
 }

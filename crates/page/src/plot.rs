@@ -6,39 +6,39 @@ use crate::RowId;
 
 pub use axis::{Axis, Scale};
 
-/// How many colours (and shapes) there are before they repeat.
+/// Number of colours (and shapes) before they repeat.
 pub const PALETTE: usize = 7;
 
-/// A whole plot.
+/// Plot of series over two axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plot {
-    /// What it shows, for those who can't see it.
+    /// Description for readers who cannot see it.
     pub title: String,
-    /// Along.
+    /// Horizontal axis.
     pub x: Axis,
-    /// Upwards.
+    /// Vertical axis.
     pub y: Axis,
-    /// In the legend's order.
+    /// Series in the order of the legend.
     pub series: Vec<Series>,
 }
 
 /// Points that belong together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// As the legend has it.
+    /// Name in the legend.
     pub name: String,
-    /// Chooses colour and shape; `None` for a reference line in the text's own colour.
+    /// Index of colour and shape; `None` for a reference line in the text's own colour.
     pub colour: Option<usize>,
-    /// Dashed line and hollow shapes: the bypass, or a theoretical line.
+    /// True for a dashed line and hollow shapes: the bypass, or a theoretical line.
     pub dashed: bool,
-    /// The line, where there is one; may be finer than the points.
+    /// Points of the line, may be finer than `points`; empty without a line.
     pub line: Vec<(f64, f64)>,
-    /// What a pointer can find.
+    /// Points that a pointer can find.
     pub points: Vec<Point>,
 }
 
 impl Series {
-    /// A line through its points.
+    /// Creates a line through its points.
     pub fn through(name: String, colour: Option<usize>, dashed: bool, points: Vec<Point>) -> Self {
         let line = points.iter().map(|point| (point.x, point.y)).collect();
         Self { name, colour, dashed, line, points }
@@ -48,20 +48,20 @@ impl Series {
 /// One value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// Along.
+    /// Horizontal position.
     pub x: f64,
-    /// Upwards.
+    /// Vertical position.
     pub y: f64,
-    /// The interval's ends.
+    /// Ends of the interval.
     pub whisker: Option<(f64, f64)>,
-    /// What it says on hover.
+    /// Text on hover.
     pub text: String,
-    /// The row that it is; none of what was read off a distribution.
+    /// Row of the value; `None` for values read from a distribution.
     pub row: Option<RowId>,
 }
 
 impl Point {
-    /// A place that is no row and has no interval.
+    /// Creates a point without row and interval.
     pub const fn plain(x: f64, y: f64, text: String) -> Self {
         Self { x, y, whisker: None, text, row: None }
     }

@@ -1,6 +1,5 @@
-//! A figure: one row shape for JSON, CSV, the terminal and the report. Every figure carries its n,
-//! an interval, its conditions, a verdict and its caveats. Never computes one: studies do, and a
-//! report only shows them.
+//! Figures: one row form for JSON, CSV, the terminal and the report. Every figure carries its n, an
+//! interval, its conditions, a verdict and its caveats. Never computes one: studies do.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -13,23 +12,23 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::{Caveat, Key, Metric, Role, Trials, Unit, Verdict};
 use crate::{phrase, words};
 
-/// The rows' shape in JSON; a change that breaks readers takes the next number.
+/// Version of the rows' form in JSON; a change that breaks readers takes the next number.
 pub const SCHEMA: &str = "switchmark/3";
 
-/// Where in its run a figure belongs: rows of two studies never stand for each other, whatever
-/// their conditions.
+/// Place of a figure in its run: rows of two studies never replace each other, whatever their
+/// conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CaseId {
-    /// Which of the run's studies found it, from 1 in the plan's order.
+    /// Number of the study in the run, from 1 in the plan's order.
     pub study: NonZeroU16,
-    /// Which of that study's cases, from 1; 0 where nobody told, as in rows of 0.2.
+    /// Number of the case in the study, from 1; 0 if unknown, as in rows of 0.2.
     #[serde(default)]
     pub index: u32,
 }
 
 impl CaseId {
-    /// Numbers each study's rows and their cases, by what identifies them and where they were had,
-    /// in the order in which they come.
+    /// Numbers each study's rows and their cases in order. Rows with the same identifying and place
+    /// conditions form a case.
     pub fn number<'a>(rows: impl IntoIterator<Item = &'a mut Figure>) {
         let mut known: BTreeMap<NonZeroU16, BTreeMap<String, u32>> = BTreeMap::new();
         let mut count: BTreeMap<NonZeroU16, u32> = BTreeMap::new();
@@ -55,12 +54,12 @@ impl Default for CaseId {
     }
 }
 
-/// One of a run's rows: `3.17` is the third study's seventeenth.
+/// Identifier of a run's row: `3.17` is the third study's seventeenth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowId {
-    /// The study that found it, from 1 in the plan's order.
+    /// Study that the row belongs to, from 1 in the plan's order.
     pub study: NonZeroU16,
-    /// Its number among that study's rows, from 1.
+    /// Number of the row in its study, from 1.
     pub row: u32,
 }
 
@@ -70,46 +69,47 @@ impl fmt::Display for RowId {
     }
 }
 
-/// One measured value and everything that must stand beside it.
+/// Measured value with everything that belongs to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// Where in its run it belongs.
+    /// Place in the run.
     #[serde(default)]
     pub case: CaseId,
-    /// Its number among its study's rows, from 1; 0 of a value that is no run's row.
+    /// Number of the row in its study, from 1; 0 for a value that is no run's row.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub row: u32,
-    /// What was measured.
+    /// Measured quantity.
     pub metric: Metric,
-    /// For a point of a distribution: 0…1, with 0 the minimum and 1 the maximum.
+    /// Quantile of a distribution, 0…1, with 0 the minimum and 1 the maximum; `None` for other
+    /// values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantile: Option<f64>,
     /// Base unit of value, low and high.
     pub unit: Unit,
-    /// The value; `None` where the procedure ended without one (a caveat says why).
+    /// Value; `None` if the procedure ended without one (a caveat says why).
     pub value: Option<f64>,
-    /// The interval's lower end.
+    /// Lower end of the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<f64>,
-    /// The interval's upper end.
+    /// Upper end of the interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// The confidence of the interval, 0…1; none of a search's bracket or a range, which the
+    /// Confidence of the interval, 0…1; `None` for a search's bracket or a range, which the
     /// condition `interval` names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// Samples behind it: packets for a distribution, trials for a search.
+    /// Number of samples: packets for a distribution, trials for a search.
     pub n: u64,
-    /// Blocks behind it: the sampling unit.
+    /// Number of blocks: the sampling unit.
     pub blocks: u32,
-    /// Under which conditions: `protocol`, `frame_size`, `from`, `to`, `device`, `path`, `load`…
+    /// Conditions: `protocol`, `frame_size`, `from`, `to`, `device`, `path`, `load`…
     #[serde(rename = "where", deserialize_with = "read_conditions")]
     pub conditions: Conditions,
-    /// Whose limit it shows.
+    /// Limit that the figure shows.
     pub verdict: Verdict,
-    /// Every doubt.
+    /// All caveats.
     pub caveats: Vec<Caveat>,
-    /// The trials behind it, where they are told.
+    /// Trials behind the value, if known.
     #[serde(default, skip_serializing_if = "Trials::is_empty")]
     pub trials: Trials,
 }
@@ -119,30 +119,31 @@ const fn is_zero(row: &u32) -> bool {
     *row == 0
 }
 
-/// Below this an interval is not one: its ends are only the smallest and the largest that were
-/// seen.
+/// Confidence below which an interval is only a range: its ends are the smallest and the largest
+/// value seen.
 pub const LEAST_CONFIDENCE: f64 = 0.90;
 
-/// What the condition `interval` says of such ends.
+/// Value of the condition `interval` for a range.
 pub const RANGE: &str = "range";
 
-/// And of the loads between which a search ended.
+/// Value of the condition `interval` for the loads between which a search ended.
 pub const BRACKET: &str = "search-bracket";
 
-/// What the condition `bound` says of a value that may be more.
+/// Value of the condition `bound` for a lower bound.
 pub const AT_LEAST: &str = "at-least";
 
-/// And of one that may be less.
+/// Value of the condition `bound` for an upper bound.
 pub const AT_MOST: &str = "at-most";
 
-/// What the condition `device` says of a direct cable's own figures.
+/// Value of the condition `device` for a direct cable's own figures.
 pub const CABLE: &str = "cable";
 
-/// The observation point where no host counts what comes, but the device what leaves.
+/// Observation point if the device, not a host, counts the received frames.
 pub const DEVICE: &str = "device";
 
 impl Figure {
-    /// A value alone: no interval, no sample, no condition, nobody's limit.
+    /// Creates a figure from a value alone: no interval, no samples, no conditions, undetermined
+    /// limit.
     pub fn new(metric: Metric, unit: Unit, value: Option<f64>) -> Self {
         Self {
             case: CaseId::default(),
@@ -163,9 +164,8 @@ impl Figure {
         }
     }
 
-    /// Takes an interval's ends. So few repetitions that their whole range covers the truth less
-    /// often than [`LEAST_CONFIDENCE`] have no interval, only that [`RANGE`]; a single one has not
-    /// even that.
+    /// Sets the interval. Below a confidence of [`LEAST_CONFIDENCE`] the ends are only a [`RANGE`];
+    /// a single repetition has not even that.
     pub fn set_interval(&mut self, interval: Option<Interval>) {
         let interval = interval.filter(|i| i.confidence > 0.0 || i.low < i.high);
         self.low = interval.map(|i| i.low);
@@ -176,7 +176,7 @@ impl Figure {
         }
     }
 
-    /// The row that it is, of a run's.
+    /// Identifier of the row; `None` for a value that is no run's row.
     pub fn id(&self) -> Option<RowId> {
         (self.row > 0).then_some(RowId { study: self.case.study, row: self.row })
     }
@@ -186,14 +186,14 @@ impl Figure {
         self.conditions.insert(key, value.into());
     }
 
-    /// With a condition.
+    /// Adds a condition.
     #[must_use]
     pub fn with(mut self, key: Key, value: impl Into<Condition>) -> Self {
         self.set(key, value);
         self
     }
 
-    /// Adds a doubt.
+    /// Adds a caveat, unless it is there already.
     pub fn doubt(&mut self, caveat: Caveat) {
         if !self.caveats.contains(&caveat) {
             self.caveats.push(caveat);
@@ -201,12 +201,12 @@ impl Figure {
         }
     }
 
-    /// A condition as sentences and tables have it.
+    /// Condition in words for sentences and tables.
     pub fn in_words(&self, key: impl Borrow<Key>) -> Option<String> {
         phrase::condition(&self.conditions, key.borrow())
     }
 
-    /// A condition that is a name.
+    /// Condition as text; `None` for other types.
     pub fn text(&self, key: impl Borrow<Key>) -> Option<&str> {
         match self.conditions.get(key.borrow())? {
             Condition::Text(text) => Some(text),
@@ -214,7 +214,7 @@ impl Figure {
         }
     }
 
-    /// A condition that is a number, whole or not.
+    /// Condition as a number, whole or not; `None` for other types.
     pub fn number(&self, key: impl Borrow<Key>) -> Option<f64> {
         match self.conditions.get(key.borrow())? {
             Condition::Integer(number) => Some(*number as f64),
@@ -223,7 +223,7 @@ impl Figure {
         }
     }
 
-    /// A condition that is a count or a size.
+    /// Condition as a count or size; `None` for other types.
     pub fn integer(&self, key: impl Borrow<Key>) -> Option<u64> {
         match self.conditions.get(key.borrow())? {
             Condition::Integer(number) => Some(*number),
@@ -231,58 +231,59 @@ impl Figure {
         }
     }
 
-    /// Octets of its frames, where it is about one size.
+    /// Frame size in octets; `None` if the figure is not about a single size.
     pub fn frame_size(&self) -> Option<u64> {
         self.integer(Key::FrameSize)
     }
 
-    /// Which study found it, as plans name it.
+    /// True if this study measured the figure, by its name in plans.
     pub fn is_of(&self, study: &str) -> bool {
         self.text(Key::Study) == Some(study)
     }
 
-    /// Whether it was measured over the direct cable.
+    /// True if the figure was measured over the direct cable.
     pub fn is_bypass(&self) -> bool {
         self.text(Key::Path) == Some("bypass")
     }
 }
 
-/// Under which conditions a figure holds.
+/// Conditions under which a figure holds.
 pub type Conditions = BTreeMap<Key, Condition>;
 
-/// Reads a row's conditions, of whatever version.
+/// Reads a row's conditions from any version.
 pub fn read_conditions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Conditions, D::Error> {
     Conditions::deserialize(deserializer).map(phrase::current)
 }
 
-/// The value of one condition.
+/// Value of one condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Condition {
-    /// A yes or no.
+    /// Yes or no.
     Flag(bool),
-    /// A count or size.
+    /// Count or size.
     Integer(u64),
-    /// A share or rate.
+    /// Share or rate.
     Number(f64),
-    /// A name.
+    /// Name.
     Text(String),
-    /// Names or code words: of ports, in the device's order.
+    /// Names or codes: of ports, in the device's order.
     List(Vec<String>),
     /// Groups of ports.
     Groups(Vec<Vec<String>>),
-    /// A number for each of the device's ports, in its order; none where nothing is known.
+    /// One number per port of the device, in its order; `None` if unknown.
     OfPorts(Vec<Option<u32>>),
 }
 
 impl Condition {
-    /// A number, whole where it is one.
+    /// Creates a number, as an integer if it is whole.
     pub fn from_number(number: f64) -> Self {
         let is_whole = number.fract() == 0.0 && (0.0..=9e15).contains(&number);
         if is_whole { Self::Integer(number as u64) } else { Self::Number(number) }
     }
 
-    /// As sentences and tables have it: numbers without trailing zeros, flags as yes and no.
+    /// Formats the value for sentences and tables: numbers without trailing zeros, flags as yes and
+    /// no.
     pub fn in_words(&self) -> String {
         match self {
             Self::Number(number) => words::trimmed(*number, 6),
@@ -292,8 +293,7 @@ impl Condition {
     }
 }
 
-/// As texts and tables have it: `h1/eth1 to h3/eth1, h7/eth1; h4/eth1` of groups, `1 1 2 –` of
-/// ports' numbers.
+/// Formats groups as `h1/eth1 to h3/eth1, h7/eth1; h4/eth1`, and numbers of ports as `1 1 2 –`.
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -313,7 +313,7 @@ impl fmt::Display for Condition {
     }
 }
 
-/// Three ports and more in a row are told by their ends.
+/// Shortens a list of ports: three or more in a row are written by their ends.
 fn in_runs(ports: &[String]) -> String {
     let mut parts = Vec::new();
     let mut rest = ports;
@@ -333,8 +333,8 @@ fn in_runs(ports: &[String]) -> String {
     parts.join(", ")
 }
 
-/// Whether one name is the other with the number of its host one higher, `h2/eth1` after `h1/eth1`,
-/// or of its port where the host is the same.
+/// True if `next` follows `one`: the host's number is one higher, `h2/eth1` after `h1/eth1`, or the
+/// port's number with the same host.
 fn follows(one: &str, next: &str) -> bool {
     fn parts(name: &str) -> Option<(&str, u64)> {
         let digits = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();

@@ -1,77 +1,77 @@
-//! What a page is made of: sections of paragraphs, pictures and tables.
+//! Parts of a page: sections of paragraphs, pictures and tables.
 //!
-//! Data alone: renderers draw any of it and know no study. Never holds markup.
+//! Data only: renderers draw any of it and know no study. Never holds markup.
 
 use crate::{
     Forest, Gauges, LevelMap, LossPlaces, Plot, PortGroups, Reply, Shares, Table, TestbedPicture,
     Tone, Verdict,
 };
 
-/// A part of the page with a heading.
+/// Part of a page with a heading.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Section {
-    /// Unique on the page.
+    /// Identifier, unique on the page.
     pub id: String,
-    /// What stands over it.
+    /// Heading of the section.
     pub heading: String,
-    /// In their order.
+    /// Blocks in order.
     pub blocks: Vec<Block>,
 }
 
-/// One thing in a section.
+/// Element of a section.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Block {
     /// Sentences.
     Paragraph(String),
-    /// A heading below the section's.
+    /// Heading below the section's.
     Subheading(String),
-    /// Side by side where there is room.
+    /// Pictures, side by side if there is room.
     Pictures(Vec<Picture>),
-    /// Rows under columns.
+    /// Table of rows and columns.
     Table(Table),
-    /// A table behind a line that opens it.
+    /// Table behind a line that opens it.
     Folded {
-        /// The line.
+        /// Line that opens it.
         summary: String,
-        /// The table.
+        /// Folded table.
         table: Table,
     },
-    /// Text as it was written, behind a line that opens it.
+    /// Verbatim text behind a line that opens it.
     FoldedText {
-        /// The line.
+        /// Line that opens it.
         summary: String,
-        /// The text.
+        /// Folded text.
         text: String,
     },
-    /// Terms and what they mean.
+    /// Terms with their meanings.
     Glossary(Vec<(String, String)>),
 }
 
 impl Block {
-    /// Pictures side by side, where there are any.
+    /// Creates a block of pictures; `None` without any.
     pub fn pictures(all: impl IntoIterator<Item = Picture>) -> Option<Self> {
         let all: Vec<Picture> = all.into_iter().collect();
         (!all.is_empty()).then_some(Self::Pictures(all))
     }
 }
 
-/// A plot or drawing, and what it shows.
+/// Plot or drawing, with its caption.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
-    /// What is seen.
+    /// Image of the picture.
     pub image: Image,
-    /// What stands below it.
+    /// Caption below the image.
     pub caption: String,
 }
 
-/// What is seen of a picture.
+/// Image of a picture.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Image {
     /// Series over two axes.
     Plot(Plot),
     /// Ports in groups.
     Groups(PortGroups),
-    /// Ports by ports.
+    /// Matrix of ports by ports.
     Shares(Shares),
     /// Values over two factors.
     Map(LevelMap),
@@ -85,31 +85,31 @@ pub enum Image {
     Testbed(TestbedPicture),
 }
 
-/// How a word is set: what it tells of, not its colour.
+/// Style of a text by its meaning, not by its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Style {
-    /// Like the text around it.
+    /// Like the surrounding text.
     #[default]
     Plain,
-    /// A number: to the right, its digits under one another.
+    /// Number: right-aligned, with digits in columns.
     Number,
-    /// Never broken: a path and its ports.
+    /// Path and its ports: never broken.
     Path,
-    /// Beside what matters more.
+    /// Secondary text in small type.
     Small,
-    /// Sentences: as wide as they need.
+    /// Sentences: as wide as needed.
     Long,
-    /// An answer that is good.
+    /// Good answer.
     Good,
-    /// An answer that is bad.
+    /// Bad answer.
     Bad,
-    /// The device's limit.
+    /// Limit of the device.
     Device,
-    /// The link's limit.
+    /// Limit of the link.
     Link,
-    /// The tester's limit.
+    /// Limit of the tester.
     Tester,
-    /// Undetermined, or an answer that is open.
+    /// Undetermined limit, or open answer.
     Open,
 }
 

@@ -1,50 +1,50 @@
 //! Tables of typed columns: a cell holds a text, a figure's value with its interval, the samples
-//! behind it, or whose limit it shows.
+//! behind it, or its limit.
 //!
-//! Owns what stands where. How a number is written and which columns find room is a renderer's.
+//! Owns the content of the cells. Number format and choice of columns belong to the renderer.
 
 use std::collections::BTreeSet;
 
 use crate::words::{self, Scaled};
 use crate::{Caveat, Figure, Key, RowId, Style, Unit, Verdict};
 
-/// The rank of the column that goes first.
+/// Rank of the column that is omitted first.
 const FIRST_TO_GO: u8 = 100;
 
-/// Rows under columns.
+/// Table of rows and columns.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Table {
-    /// What it shows, in a line.
+    /// Title in one line.
     pub title: String,
-    /// What a reader has to know besides; where there is little room it is left out.
+    /// Additional note; omitted if there is little room.
     pub note: String,
-    /// As many as every row has cells.
+    /// Columns; every row has one cell for each.
     pub columns: Vec<Column>,
-    /// In their order.
+    /// Rows in order.
     pub rows: Vec<Vec<Cell>>,
-    /// The unit that the title or the columns' names state already.
+    /// Unit that the title or the column names state already.
     pub stated: Option<Unit>,
-    /// The magnitude in which all its values are written; none where it follows from them.
+    /// Common magnitude of all values; `None` if it follows from the values.
     pub scale: Option<Scaled>,
 }
 
-/// One column.
+/// Column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// What stands over it.
+    /// Heading of the column.
     pub name: String,
-    /// When it may be left out.
+    /// Condition under which it is shown.
     pub room: Room,
 }
 
-/// When a column is shown.
+/// Condition under which a column is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Room {
-    /// Always.
+    /// Always shown.
     Always,
-    /// Where there is room; the highest goes first.
+    /// Shown if there is room; the highest rank is omitted first.
     Spare(u8),
-    /// On a page alone, never in a terminal.
+    /// Shown on a page only, never in a terminal.
     Page,
 }
 
@@ -61,7 +61,7 @@ impl From<String> for Column {
 }
 
 impl Table {
-    /// A table of these columns, without a row.
+    /// Creates a table of these columns, without rows.
     pub fn new<C: Into<Column>>(
         title: impl Into<String>,
         columns: impl IntoIterator<Item = C>,
@@ -76,21 +76,21 @@ impl Table {
         }
     }
 
-    /// Whose values of this unit stand without it: the title or the columns' names state it.
+    /// Sets the unit that the title or the column names state, so that values omit it.
     #[must_use]
     pub const fn stating(mut self, unit: Unit) -> Self {
         self.stated = Some(unit);
         self
     }
 
-    /// Whose values are all written in this magnitude.
+    /// Sets one magnitude for all values.
     #[must_use]
     pub const fn written_in(mut self, scale: Scaled) -> Self {
         self.scale = Some(scale);
         self
     }
 
-    /// Where there is little room these columns go, the first of them first.
+    /// Sets the columns to omit if there is little room, the first of them first.
     #[must_use]
     pub fn sparing(mut self, names: &[&str]) -> Self {
         for (name, rank) in names.iter().zip((0..=FIRST_TO_GO).rev()) {
@@ -99,7 +99,7 @@ impl Table {
         self
     }
 
-    /// These columns a page alone shows.
+    /// Sets the columns that only a page shows.
     #[must_use]
     pub fn page_only(mut self, names: &[&str]) -> Self {
         for name in names {
@@ -116,14 +116,14 @@ impl Table {
         }
     }
 
-    /// With a note below the title.
+    /// Adds a note below the title.
     #[must_use]
     pub fn with_note(mut self, note: impl Into<String>) -> Self {
         self.note = note.into();
         self
     }
 
-    /// With rows.
+    /// Adds rows.
     #[must_use]
     pub fn with_rows(mut self, rows: impl IntoIterator<Item = Vec<Cell>>) -> Self {
         self.rows.extend(rows);
@@ -131,74 +131,74 @@ impl Table {
         self
     }
 
-    /// Itself where it has a row.
+    /// Returns the table if it has rows; `None` otherwise.
     pub fn unless_empty(self) -> Option<Self> {
         (!self.rows.is_empty()).then_some(self)
     }
 }
 
-/// One cell.
+/// Cell of a table.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Cell {
-    /// Nothing belongs there.
+    /// Nothing belongs here.
     #[default]
     Blank,
-    /// Something belongs there and is not known.
+    /// A value belongs here and is unknown.
     Missing,
-    /// Words, or a number that was written already; a smaller text beneath.
+    /// Words or a formatted number, with a smaller text beneath.
     Text {
-        /// The text.
+        /// Main text.
         text: String,
-        /// Beneath it; may be empty.
+        /// Text beneath; may be empty.
         note: String,
-        /// How it is set.
+        /// Style of the text.
         style: Style,
     },
-    /// A value with its interval.
+    /// Value with its interval.
     Value {
         /// The value.
         quantity: Quantity,
-        /// Before the interval; may be empty.
+        /// Text before the interval; may be empty.
         note: String,
     },
-    /// What is behind a row.
+    /// Samples behind a row.
     Samples(Samples),
-    /// Whose limit a row shows, and every doubt.
+    /// Limit of a row, with all caveats.
     Limit(Limit),
 }
 
 impl Cell {
-    /// Words.
+    /// Creates a cell of words.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), note: String::new(), style: Style::Plain }
     }
 
-    /// A number that is written already.
+    /// Creates a cell of a formatted number.
     pub fn number(text: impl Into<String>) -> Self {
         Self::text(text).with_style(Style::Number)
     }
 
-    /// A number, or the sign that it is not known.
+    /// Creates a cell of a number, or the sign for an unknown one.
     pub fn number_or_missing(text: Option<String>) -> Self {
         text.map_or(Self::Missing, Self::number)
     }
 
-    /// Which way, its ports beneath: never broken.
+    /// Creates a cell of a path that is never broken; its ports can go beneath.
     pub fn path(text: impl Into<String>) -> Self {
         Self::text(text).with_style(Style::Path)
     }
 
-    /// A figure's value with its interval.
+    /// Creates a cell of a figure's value with its interval.
     pub fn value(figure: &Figure) -> Self {
         Self::Value { quantity: Quantity::of(figure), note: String::new() }
     }
 
-    /// As [`Cell::value`], where there is a figure.
+    /// Creates a cell of a figure's value, or the sign for an unknown one.
     pub fn value_or_missing(figure: Option<&Figure>) -> Self {
         figure.map_or(Self::Missing, Self::value)
     }
 
-    /// A value alone, without an interval.
+    /// Creates a cell of a value without an interval.
     pub const fn quantity(unit: Unit, value: Option<f64>) -> Self {
         let ends = Ends::Unnamed;
         let quantity =
@@ -206,7 +206,7 @@ impl Cell {
         Self::Value { quantity, note: String::new() }
     }
 
-    /// What is behind a row of figures.
+    /// Creates a cell of the samples behind a row of figures.
     pub fn samples(row: &[&Figure]) -> Self {
         Self::Samples(Samples {
             n: row.iter().map(|f| f.n).max().unwrap_or(0),
@@ -215,17 +215,17 @@ impl Cell {
         })
     }
 
-    /// Whose limit a row of figures shows, and every doubt.
+    /// Creates a cell of a row's limit and all its caveats.
     pub fn limit(row: &[&Figure]) -> Self {
         Limit::of(row).map_or(Self::Blank, Self::Limit)
     }
 
-    /// The limit of a row of figures, led by one of them, and every doubt of the whole row.
+    /// Creates a cell of the limit of one leading figure, with all caveats of the row.
     pub fn limit_of(leading: &Figure, row: &[&Figure]) -> Self {
         Limit::led_by(leading, row).map_or(Self::Blank, Self::Limit)
     }
 
-    /// A value that is a lower bound.
+    /// Marks the value as a lower bound.
     #[must_use]
     pub const fn as_bound(mut self) -> Self {
         if let Self::Value { quantity, .. } = &mut self {
@@ -234,7 +234,7 @@ impl Cell {
         self
     }
 
-    /// With a smaller text beneath.
+    /// Sets the smaller text beneath.
     #[must_use]
     pub fn with_note(mut self, said: impl Into<String>) -> Self {
         if let Self::Text { note, .. } | Self::Value { note, .. } = &mut self {
@@ -243,7 +243,7 @@ impl Cell {
         self
     }
 
-    /// A text set otherwise.
+    /// Sets the style of a text.
     #[must_use]
     pub fn with_style(mut self, set: Style) -> Self {
         if let Self::Text { style, .. } = &mut self {
@@ -253,38 +253,38 @@ impl Cell {
     }
 }
 
-/// A value, and the interval around it.
+/// Value and its interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quantity {
     /// Base unit of all three.
     pub unit: Unit,
-    /// None: not found, or known only to be a bound.
+    /// Value; `None` if not found, or if only a bound is known.
     pub value: Option<f64>,
-    /// The interval's lower end.
+    /// Lower end of the interval.
     pub low: Option<f64>,
-    /// The interval's upper end.
+    /// Upper end of the interval.
     pub high: Option<f64>,
-    /// What the two ends are.
+    /// Kind of the interval.
     pub ends: Ends,
-    /// The value is a lower bound.
+    /// True if the value is a lower bound.
     pub at_least: bool,
-    /// The row that it is; none of a number that was worked out for the page.
+    /// Row of the value; `None` for a number computed for the page.
     pub row: Option<RowId>,
 }
 
-/// What an interval's ends are.
+/// Kind of an interval.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ends {
-    /// Of an interval of this confidence, 0…1.
+    /// Confidence interval of this confidence, 0…1.
     Confidence(f64),
-    /// A search's bracket, a range.
+    /// Named interval: a search's bracket, a range.
     Named(String),
-    /// Nothing says.
+    /// Unknown kind.
     Unnamed,
 }
 
 impl Quantity {
-    /// A figure's.
+    /// Creates the quantity of a figure.
     pub fn of(figure: &Figure) -> Self {
         Self {
             unit: figure.unit,
@@ -302,39 +302,39 @@ impl Quantity {
     }
 }
 
-/// How much is behind a row.
+/// Samples behind a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Samples {
-    /// Packets, trials, operations.
+    /// Number of packets, trials or operations.
     pub n: u64,
-    /// Repetitions: the sampling unit.
+    /// Number of repetitions: the sampling unit.
     pub blocks: u32,
-    /// The rows that it is about.
+    /// Rows that the samples belong to.
     pub rows: Vec<RowId>,
 }
 
-/// Whose limit a row of figures shows, and every doubt; where not all figures of the row share one,
-/// the quantiles that it is about.
+/// Limit of a row of figures, with all caveats. Where figures of the row differ, the quantiles
+/// concerned are named.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limit {
-    /// The median's, or the first figure's.
+    /// Verdict of the median, or of the first figure.
     pub verdict: Verdict,
-    /// Those that differ, each with the quantiles or metrics that it is about.
+    /// Other verdicts, each with its quantiles or metrics.
     pub others: Vec<(Verdict, Vec<String>)>,
-    /// Every caveat.
+    /// All caveats, each with its quantiles.
     pub caveats: Vec<(Caveat, Vec<f64>)>,
-    /// The rows that it is about.
+    /// Rows that the limit belongs to.
     pub rows: Vec<RowId>,
 }
 
 impl Limit {
-    /// Of a row; none of no figures.
+    /// Finds the limit of a row; `None` without figures.
     pub fn of(row: &[&Figure]) -> Option<Self> {
         let median = row.iter().find(|f| f.quantile == Some(0.5));
         Self::led_by(median.or(row.first())?, row)
     }
 
-    /// Of a row that one of its figures leads; none of no figures.
+    /// Finds the limit of a row with a given leading figure; `None` without figures.
     pub fn led_by(leading: &Figure, row: &[&Figure]) -> Option<Self> {
         row.first()?;
         let verdict = leading.verdict;
@@ -358,7 +358,7 @@ fn ids(figures: &[&Figure]) -> Vec<RowId> {
     figures.iter().filter_map(|figure| figure.id()).collect()
 }
 
-/// The quantiles of the figures that have a verdict, or their metrics.
+/// Names the quantiles, or the metrics, of the figures with this verdict.
 fn names(row: &[&Figure], verdict: Verdict) -> Vec<String> {
     let own = || row.iter().filter(|figure| figure.verdict == verdict);
     let quantiles = concerned(row, |figure| figure.verdict == verdict);
@@ -374,7 +374,7 @@ fn names(row: &[&Figure], verdict: Verdict) -> Vec<String> {
     metrics
 }
 
-/// The quantiles of those of whom it is said; empty where it is said of all.
+/// Quantiles of the selected figures; empty if all are selected.
 fn concerned(row: &[&Figure], of: impl Fn(&Figure) -> bool) -> Vec<f64> {
     let of: Vec<&&Figure> = row.iter().filter(|f| of(f)).collect();
     if of.len() == row.len() {

@@ -1,68 +1,69 @@
-//! A testbed as a picture's data: hosts with their ports, devices, and which cable leads where.
+//! Data of the testbed's picture: hosts with their ports, devices, and cables.
 //!
-//! Owns what is written and said on hover. Never laid out here.
+//! Owns labels and hover text. Never laid out here.
 
-/// Hosts above, devices below, test cables between them, direct cables over the hosts.
+/// Picture of a testbed: hosts above, devices below, test cables between them, direct cables over
+/// the hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TestbedPicture {
-    /// Description for those who can't see it.
+    /// Description for readers who cannot see it.
     pub title: String,
-    /// From left to right.
+    /// Hosts from left to right.
     pub hosts: Vec<PicturedHost>,
-    /// From left to right.
+    /// Devices from left to right.
     pub devices: Vec<PicturedDevice>,
 }
 
-/// One host.
+/// Host in the picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PicturedHost {
-    /// On it.
+    /// Label on the host.
     pub name: String,
     /// Text on hover.
     pub text: String,
-    /// From left to right.
+    /// Ports from left to right.
     pub ports: Vec<PicturedPort>,
 }
 
-/// One test port of a host.
+/// Test port of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PicturedPort {
-    /// On it.
+    /// Label on the port.
     pub name: String,
-    /// Below the name, where there is room.
+    /// Address below the name, if there is room.
     pub address: String,
-    /// Beside the name, or below it; empty where it is not known.
+    /// Rate beside or below the name; empty if unknown.
     pub rate: String,
     /// Text on hover.
     pub text: String,
-    /// Where its cable leads.
+    /// Far end of its cable.
     pub cable: PicturedCable,
 }
 
-/// The far end of a port's cable.
+/// Far end of a port's cable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PicturedCable {
-    /// A device.
+    /// Device.
     Device {
-        /// The device's name.
+        /// Name of the device.
         name: String,
-        /// The device's port.
+        /// Port of the device.
         port: String,
     },
     /// Another host, directly.
     Host {
-        /// The host's name.
+        /// Name of the host.
         name: String,
-        /// The host's port.
+        /// Port of the host.
         port: String,
     },
 }
 
-/// One device.
+/// Device in the picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PicturedDevice {
-    /// On it.
+    /// Label on the device.
     pub name: String,
-    /// Below the name: kind, and limits of the ports.
+    /// Text below the name: kind, and limits of the ports.
     pub kind: String,
 }

@@ -1,33 +1,33 @@
-//! Which of a run's trials a value rests on, by their places in the run.
+//! Trials that a value rests on, by their indices in the run.
 //!
-//! Owns how they are written: `[[0, 3], [7, 7]]` are the first four and the eighth. Never knows a
-//! trial.
+//! Owns their notation: `[[0, 3], [7, 7]]` are the first four and the eighth. Never knows a trial.
 
 use serde::{Deserialize, Serialize};
 
-/// Places of trials, from 0 in the order in which they ran, as ranges that neither meet nor touch.
+/// Indices of trials, from 0 in the order in which they ran, as ranges that neither overlap nor
+/// touch.
 ///
-/// Of a value of more than [`MOST`] ranges only the first and the last place are kept, with all
-/// between them: a run of 100,000 trials is not to take more memory than one of 1,000.
+/// Of more than [`MOST`] ranges only the first and the last index are kept, with all between them.
+/// A run of 100,000 trials must not take more memory than one of 1,000.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Trials(Vec<[u64; 2]>);
 
-/// So many ranges are told apart.
+/// Largest number of separate ranges.
 const MOST: usize = 128;
 
 impl Trials {
-    /// All from the first place to before the end.
+    /// Creates the range from `first` to before `end`.
     pub fn between(first: u64, end: u64) -> Self {
         if first < end { Self(vec![[first, end - 1]]) } else { Self::default() }
     }
 
-    /// One more.
+    /// Adds one index.
     pub fn insert(&mut self, place: u64) {
         self.extend(&Self(vec![[place, place]]));
     }
 
-    /// Those of another value too.
+    /// Adds the indices of another value.
     pub fn extend(&mut self, other: &Self) {
         let mut all = std::mem::take(&mut self.0);
         all.extend(&other.0);
@@ -45,12 +45,12 @@ impl Trials {
         }
     }
 
-    /// Whether nothing is told.
+    /// True if no trial is known.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether that one may be among them.
+    /// True if this trial may be among them.
     pub fn contains(&self, place: u64) -> bool {
         self.0.iter().any(|[first, last]| (*first..=*last).contains(&place))
     }

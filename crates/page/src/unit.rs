@@ -2,20 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One row a unit: its name in rows, and what it is.
+/// Table of units, one row each: name in rows and meaning.
 macro_rules! units {
     ($($variant:ident $name:literal $meaning:literal;)+) => {
-        /// Base units.
+        /// Base unit of a value.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         pub enum Unit {
             $(#[doc = $meaning] #[serde(rename = $name)] $variant,)+
         }
 
         impl Unit {
-            /// All there are.
+            /// All units.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// As in rows.
+            /// Name in rows.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }

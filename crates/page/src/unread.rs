@@ -1,17 +1,17 @@
-//! What an import did not read.
+//! Lines that an import did not read.
 //!
 //! Never a figure's doubt: that is a caveat.
 
 use serde::{Deserialize, Serialize};
 
-/// A line of another tool's output that nobody understood.
+/// Line of another tool's output that was not understood.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreadLine {
-    /// The file, as it was named.
+    /// Name of the file, as given.
     pub file: String,
-    /// Its number, from 1.
+    /// Number of the line, from 1.
     pub line: usize,
-    /// The line, shortened; of JSON why it was left out.
+    /// The line, shortened; for JSON, the reason why it was left out.
     pub text: String,
     /// True between the lines of one result, false between results.
     pub inside: bool,

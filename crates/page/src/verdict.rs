@@ -1,28 +1,26 @@
-//! Verdicts: what limited a figure. Each with its name and what it says, in one table.
+//! Verdicts: what limited a figure. Each with its name and its meaning, in one table.
 
 use serde::{Deserialize, Serialize};
 
-/// One row a verdict: what it is, its name everywhere, the name that rows had for it before, and
-/// what it says.
+/// Table of verdicts, one row each: meaning, name everywhere, former name in rows, and sentence.
 macro_rules! verdicts {
     ($($(#[$meta:meta])* $variant:ident $name:literal $(was $old:literal)? $meaning:literal;)+) => {
-        /// Whose limit a figure shows.
+        /// Limit that a figure shows.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Verdict {
             $($(#[$meta])* #[serde(rename = $name $(, alias = $old)?)] $variant,)+
         }
 
         impl Verdict {
-            /// All there are.
+            /// All verdicts.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// What limited it, in rows, in text and on a page: `device`, `link`, `tester`,
-            /// `undetermined`.
+            /// Name in rows, in text and on pages: `device`, `link`, `tester`, `undetermined`.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// What it says.
+            /// Meaning in words.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning,)+ }
             }
@@ -31,16 +29,17 @@ macro_rules! verdicts {
 }
 
 verdicts! {
-    /// The device's own: the bypass did clearly better, and the device's path was driven to it.
+    /// Limit of the device: the bypass did clearly better, and the device's path was driven to it.
     DeviceLimited "device" was "device-limited"
         "The same hosts did clearly better over a direct cable, and the device's path gave way, so the figure is the device's own.";
-    /// The link's: the figure is line rate, and nobody's limit but the medium's.
+    /// Limit of the link: the figure is line rate, and only the medium limits it.
     LinkLimited "link" was "link-limited"
         "The figure is line rate: all that the link carries. Nobody was slower than the medium.";
-    /// The tester's: the bypass did no better, or nothing gave way: only a bound on the device.
+    /// Limit of the tester: the bypass did no better, or nothing gave way. Only a bound on the
+    /// device.
     TesterLimited "tester" was "tester-limited"
         "The same hosts did no better over a direct cable, or nothing gave way on the device's path: the figure is only a bound on the device.";
-    /// There is no bypass, or the two can't be told apart.
+    /// Undetermined: there is no bypass, or the two cannot be told apart.
     Undetermined "undetermined"
         "There is no direct cable to compare with, or the two can't be told apart: nothing says whose limit it is.";
 }

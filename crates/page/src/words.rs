@@ -1,21 +1,21 @@
-//! Numbers as people read them: `31.8 µs`, `1,488,095 frames/s`, `95 % CI 3.8…4.4`.
+//! Numbers for people: `31.8 µs`, `1,488,095 frames/s`, `95 % CI 3.8…4.4`.
 //!
-//! Only for pages; data leaves in base units. Never decides what is shown.
+//! For pages only; data is exported in base units. Never decides what is shown.
 
 use crate::{Ends, Figure, Quantity, Unit};
 
-/// A unit chosen for a magnitude: divide by, and write behind.
+/// Unit with its magnitude: divisor and suffix.
 pub type Scaled = (f64, &'static str);
 
-/// Of nanoseconds.
+/// Units of times, in nanoseconds.
 pub const TIMES: &[Scaled] = &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
-/// Of bits a second.
+/// Units of bit rates, in bits per second.
 pub const BIT_RATES: &[Scaled] =
     &[(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")];
-/// Of octets.
+/// Units of sizes, in octets.
 pub const BYTES: &[Scaled] = &[(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
 
-/// A value in its unit, to three significant digits; frames and counts to the whole number.
+/// Formats a value in its unit, to three significant digits; frames and counts to the whole number.
 pub fn value(unit: Unit, value: f64) -> String {
     if unit == Unit::Flag {
         return if value == 0.0 { "no" } else { "yes" }.to_owned();
@@ -25,12 +25,12 @@ pub fn value(unit: Unit, value: f64) -> String {
     join(&number(value / divisor, decimals), suffix)
 }
 
-/// Nanoseconds.
+/// Formats a time in nanoseconds.
 pub fn time(ns: f64) -> String {
     value(Unit::Nanoseconds, ns)
 }
 
-/// A wall clock's time: `2026-11-21 14:03:12 UTC`.
+/// Formats a wall clock time: `2026-11-21 14:03:12 UTC`.
 pub fn moment(unix_ns: u64) -> String {
     jiff::Timestamp::from_nanosecond(i128::from(unix_ns)).map_or_else(
         |_| "an unknown time".to_owned(),
@@ -38,7 +38,7 @@ pub fn moment(unix_ns: u64) -> String {
     )
 }
 
-/// `−0.30…+1.20 µs`: the unit once where both values have the same.
+/// Formats an interval: `−0.30…+1.20 µs`, with the unit once if both ends have the same.
 pub fn between(low: &str, high: &str) -> String {
     match (low.rsplit_once('\u{a0}'), high.rsplit_once('\u{a0}')) {
         (Some((number, unit)), Some((_, other))) if unit == other => format!("{number}…{high}"),
@@ -46,33 +46,33 @@ pub fn between(low: &str, high: &str) -> String {
     }
 }
 
-/// Bits a second.
+/// Formats a bit rate in bits per second.
 pub fn bit_rate(bits: f64) -> String {
     value(Unit::BitsPerSecond, bits)
 }
 
-/// A whole number with separators: `1,488,095`.
+/// Formats a whole number with separators: `1,488,095`.
 pub fn count(n: u64) -> String {
     group(&n.to_string())
 }
 
-/// `1 TCP stream`, `4 TCP streams`
+/// Formats a number of streams: `1 TCP stream`, `4 TCP streams`.
 pub fn streams(n: usize) -> String {
     if n == 1 { "1 TCP stream".to_owned() } else { format!("{n} TCP streams") }
 }
 
-/// A share as percent.
+/// Formats a share as percent.
 pub fn percent(share: f64) -> String {
     value(Unit::Ratio, share)
 }
 
-/// A probability as percent; one that rounds to certainty is not certain.
+/// Formats a probability as percent; a value that would round to 100 % becomes `over 99.9 %`.
 pub fn probability(share: f64) -> String {
     if share > 0.9995 { "over 99.9\u{a0}%".to_owned() } else { percent(share) }
 }
 
-/// A share of line rate as percent, to a tenth; to more digits where a tenth would make `whole`,
-/// the least share that is line rate, of what is less.
+/// Formats a share of line rate as percent, to a tenth. Uses more digits where a smaller share
+/// would otherwise read like `whole`, the least share that counts as line rate.
 pub fn share_of_line(share: f64, whole: f64) -> String {
     const MOST_DECIMALS: usize = 6;
     if share < 0.1 {
@@ -86,8 +86,7 @@ pub fn share_of_line(share: f64, whole: f64) -> String {
     join(&number(share * 100.0, decimals), "%")
 }
 
-/// The magnitude that fits the middle of a column's values; `None` where they are too far apart
-/// for one.
+/// Magnitude that fits the middle of a column's values; `None` if they differ too much for one.
 pub fn one_scale(unit: Unit, values: impl Iterator<Item = f64>) -> Option<Scaled> {
     const FARTHEST: f64 = 1e5;
     let mut all: Vec<f64> = values.map(f64::abs).filter(|v| *v > 0.0 && v.is_finite()).collect();
@@ -96,14 +95,14 @@ pub fn one_scale(unit: Unit, values: impl Iterator<Item = f64>) -> Option<Scaled
     (most / least < FARTHEST).then(|| scale_for(unit, all[all.len() / 2]))
 }
 
-/// A value in a magnitude that its column's head names.
+/// Formats a value in the magnitude that its column's heading names.
 pub fn value_in(unit: Unit, value: f64, (divisor, _): Scaled) -> String {
     let scaled = value / divisor;
     number(scaled, decimals_for(unit, scaled).min(4))
 }
 
-/// `95 % CI 3.80…4.40 µs`, in the unit that the value itself is shown in, unless an end has far
-/// more digits there.
+/// Formats an interval: `95 % CI 3.80…4.40 µs`, in the value's unit unless an end has far more
+/// digits there.
 pub fn interval(quantity: &Quantity) -> Option<String> {
     const MOST_DIGITS: f64 = 1e4;
     let of_value = scale_for(quantity.unit, quantity.value.or(quantity.high)?);
@@ -116,20 +115,20 @@ pub fn interval(quantity: &Quantity) -> Option<String> {
     interval_in(&alone, scale_for(quantity.unit, farthest))
 }
 
-/// The same in a magnitude that is given.
+/// Formats an interval in a given magnitude.
 pub fn interval_in(quantity: &Quantity, scale: Scaled) -> Option<String> {
     let [low, high] = ends_in(quantity, scale)?;
     Some(format!("{} {}", ends(&quantity.ends), join(&format!("{low}…{high}"), scale.1)))
 }
 
-/// `[3.80, 4.40]`, in the unit of the value before it.
+/// Formats an interval in brackets: `[3.80, 4.40]`, in the unit of the value before it.
 pub fn brackets(quantity: &Quantity) -> Option<String> {
     let scale = scale_for(quantity.unit, quantity.value.or(quantity.high)?);
     let [low, high] = ends_in(quantity, scale)?;
     Some(format!("[{low}, {high}]"))
 }
 
-/// An interval's ends, as precise as its width asks.
+/// Formats an interval's ends to the precision that its width requires.
 fn ends_in(quantity: &Quantity, (divisor, _): Scaled) -> Option<[String; 2]> {
     let (unit, low, high) = (quantity.unit, quantity.low?, quantity.high?);
     let of = quantity.value.unwrap_or(high);
@@ -143,13 +142,13 @@ fn ends_in(quantity: &Quantity, (divisor, _): Scaled) -> Option<[String; 2]> {
     Some([number(low, decimals), number(high, decimals)])
 }
 
-/// `4.10 µs (95 % CI 3.80…4.40 µs)`; without a value `below 4.40 µs` where that is known, else a
-/// dash.
+/// Formats `4.10 µs (95 % CI 3.80…4.40 µs)`. Without a value, `below 4.40 µs` if that is known,
+/// otherwise a dash.
 pub fn with_interval(figure: &Figure) -> String {
     quantity(&Quantity::of(figure))
 }
 
-/// As [`with_interval`], of a cell's quantity.
+/// Formats a cell's quantity like [`with_interval`].
 pub fn quantity(of: &Quantity) -> String {
     match (of.value, interval(of)) {
         (None, _) => match of.high {
@@ -161,7 +160,7 @@ pub fn quantity(of: &Quantity) -> String {
     }
 }
 
-/// `p50`, `p99.9`, `max`
+/// Names a quantile: `p50`, `p99.9`, `max`.
 pub fn quantile(q: f64) -> String {
     if q <= 0.0 {
         "min".to_owned()
@@ -172,7 +171,7 @@ pub fn quantile(q: f64) -> String {
     }
 }
 
-/// At most `decimals`, without trailing zeros.
+/// Formats with at most `decimals` decimals, without trailing zeros.
 pub fn trimmed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     if text.contains('.') {
@@ -182,7 +181,7 @@ pub fn trimmed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// For a tick: as short as it stays exact enough.
+/// Formats a tick as briefly as accuracy permits.
 pub fn tick(unit: Unit, value: f64) -> String {
     let (divisor, suffix) = scale_for(unit, value);
     if value == 0.0 {
@@ -192,7 +191,7 @@ pub fn tick(unit: Unit, value: f64) -> String {
     if unit == Unit::FramesPerSecond { short_count(value) } else { join(&text, suffix) }
 }
 
-/// `1.5 M`, `20 k`
+/// Formats a count briefly: `1.5 M`, `20 k`.
 fn short_count(value: f64) -> String {
     let (divisor, suffix) = match value.abs() {
         v if v >= 1e6 => (1e6, " M"),
@@ -202,7 +201,7 @@ fn short_count(value: f64) -> String {
     format!("{}{suffix}", sign(&trimmed(value / divisor, 3)))
 }
 
-/// `95 % CI`; what an interval without a confidence is called: a search's bracket, a range.
+/// Names the kind of an interval: `95 % CI`, a search's bracket, a range.
 pub fn ends(ends: &Ends) -> String {
     match ends {
         Ends::Confidence(c) => format!("{} % CI", trimmed((c * 1000.0).round() / 10.0, 1)),
@@ -224,9 +223,9 @@ fn scale_for(unit: Unit, value: f64) -> Scaled {
     fitting(table, value)
 }
 
-/// The unit in which a value is a small number.
+/// Returns the unit in which a value is a small number.
 pub fn fitting(table: &[Scaled], value: f64) -> Scaled {
-    // 999.6 ns is to be written as 1.00 µs, not as 1000 ns.
+    // 999.6 ns must become 1.00 µs, not 1000 ns.
     let magnitude = value.abs() * 1.0005;
     *table.iter().find(|(from, _)| magnitude >= *from).unwrap_or(&table[table.len() - 1])
 }
@@ -250,7 +249,7 @@ fn number(value: f64, decimals: usize) -> String {
     sign(&group(&format!("{value:.decimals$}")))
 }
 
-/// A true minus sign, and none before a zero.
+/// Replaces the hyphen by a true minus sign, and removes it before a zero.
 fn sign(text: &str) -> String {
     match text.strip_prefix('-') {
         Some(rest) if rest.chars().all(|c| matches!(c, '0' | '.')) => rest.to_owned(),
@@ -260,11 +259,11 @@ fn sign(text: &str) -> String {
 }
 
 fn join(number: &str, suffix: &str) -> String {
-    // A no-break space, so that a value never parts from its unit.
+    // No-break space, so that a value never parts from its unit.
     if suffix.is_empty() { number.to_owned() } else { format!("{number}\u{a0}{suffix}") }
 }
 
-/// Digits in groups of three; what is behind the point stays.
+/// Groups the digits before the point in threes.
 pub fn group(text: &str) -> String {
     let (minus, digits) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
     let (whole, fraction) = digits.split_once('.').map_or((digits, ""), |(w, f)| (w, f));
@@ -279,13 +278,13 @@ pub fn group(text: &str) -> String {
     format!("{minus}{grouped}{dot}{fraction}")
 }
 
-/// The same with a capital in front.
+/// Capitalises the first letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// A sentence begins with a capital, but a user's name is not touched.
+/// Capitalises a leading `the` of a sentence; a user's name is left unchanged.
 pub fn capitalised(text: String) -> String {
     if let Some(rest) = text.strip_prefix("the ") { format!("The {rest}") } else { text }
 }

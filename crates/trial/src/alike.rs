@@ -1,9 +1,9 @@
-//! A list of many things that are nearly alike, written in few octets: a mesh of 255 ports has
-//! 64,770 flows that differ in their ends and their counts.
+//! Compact serialisation of long lists of similar items: a mesh of 255 ports has 64,770 flows that
+//! differ only in their ends and counts.
 //!
-//! Owns this form: of more than [`MANY`] things each is a JSON merge patch (RFC 7396) to the one
-//! before it, the first to an empty object, one behind the other under `changes`. Fewer are a plain
-//! list, and plain lists of any length are read. One thing at a time is in memory beside the list.
+//! Owns the format. Lists longer than [`MANY`] are written under `changes` as JSON merge patches
+//! (RFC 7396), each against the item before it and the first against an empty object. Shorter lists
+//! stay plain, and plain lists of any length are read. Only one item is in memory beside the list.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,12 +13,12 @@ use serde::ser::{Error as _, SerializeMap as _};
 use serde::{Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// Up to so many things are written as a plain list.
+/// Longest list that is written as a plain list.
 const MANY: usize = 64;
 
 const CHANGES: &str = "changes";
 
-/// For `serialize_with`.
+/// Serialises a list, for `serialize_with`.
 pub(crate) fn serialize<T: Serialize, S: Serializer>(all: &[T], to: S) -> Result<S::Ok, S::Error> {
     if all.len() <= MANY {
         return to.collect_seq(all);
@@ -45,8 +45,8 @@ impl<T: Serialize> Serialize for Changes<'_, T> {
     }
 }
 
-/// The merge patch that makes `after` of `before`. A null is a key that is not there: both are
-/// `None` to a reader.
+/// Returns the merge patch that turns `before` into `after`. A null counts as a missing key: both
+/// are `None` to a reader.
 fn difference(before: &Value, after: &Value) -> Value {
     let (Value::Object(old), Value::Object(new)) = (before, after) else { return after.clone() };
     let removed = old.keys().filter(|key| !new.contains_key(*key));
@@ -60,7 +60,7 @@ fn difference(before: &Value, after: &Value) -> Value {
     Value::Object(removed.chain(changed).collect())
 }
 
-/// RFC 7396 §2.
+/// Applies a merge patch (RFC 7396 §2).
 fn apply(patch: Value, to: &mut Value) {
     let Value::Object(patch) = patch else {
         *to = patch;
@@ -79,7 +79,7 @@ fn apply(patch: Value, to: &mut Value) {
     }
 }
 
-/// For `deserialize_with`.
+/// Reads a list in either form, for `deserialize_with`.
 pub(crate) fn deserialize<'de, T, D>(from: D) -> Result<Vec<T>, D::Error>
 where
     T: DeserializeOwned,
@@ -88,7 +88,7 @@ where
     from.deserialize_any(Either(PhantomData))
 }
 
-/// A plain list, or changes.
+/// Visitor that accepts a plain list or a list of changes.
 struct Either<T>(PhantomData<T>);
 
 impl<'de, T: DeserializeOwned> Visitor<'de> for Either<T> {
@@ -118,7 +118,7 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for Either<T> {
     }
 }
 
-/// The list that changes make.
+/// Visitor that rebuilds a list from its changes.
 struct Patched<T>(PhantomData<T>);
 
 impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for Patched<T> {

@@ -1,8 +1,8 @@
-//! A trial's books: each frame that was lost, and the place where it died.
+//! Accounting of a trial's frames: how many were lost, and where.
 //!
-//! Owns what a counter on the frames' way means, and the sums of what went into a place and came
-//! out of it. Never decides whether a trial is valid, and never guesses: what neither a counter nor
-//! a sum explains is left over.
+//! Owns the meaning of each counter on a frame's path, and the sums of frames into and out of a
+//! place. Never decides whether a trial is valid, and never guesses: losses that neither a counter
+//! nor a sum explains stay unexplained.
 
 mod held;
 mod way;
@@ -16,41 +16,41 @@ use crate::{Flow, FlowKind, PortRef, Trial};
 
 pub use held::{Held, held};
 
-/// Hosts and devices speak beside a load: sums may be of more frames than were lost by one part in
-/// so many, or by a few.
+/// Tolerance for frames that hosts and devices send beside the load: sums may exceed the frames
+/// lost by one in `OTHERS`, or by `FEW`.
 const OTHERS: u64 = 100;
 const FEW: u64 = 8;
 
-/// The books of a trial's datagrams.
+/// Frame accounting of a trial's datagram flows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Books {
-    /// How many flows they are of.
+    /// Number of datagram flows.
     pub flows: usize,
-    /// Whether other flows ran beside them: counters of ports don't tell whose frames they counted.
+    /// True if other flows ran at the same time: port counters include their frames too.
     pub mixed: bool,
-    /// Frames the kernel took from senders and receivers never saw.
+    /// Frames that the sender's kernel accepted and no receiver saw.
     pub lost: u64,
-    /// Where frames died; none of them zero, and none at all where nothing was lost.
+    /// Places where frames were lost, each with at least one frame; empty if nothing was lost.
     pub deaths: Vec<Death>,
-    /// `lost`, less all deaths; negative where counters moved for frames that were not the flows'.
+    /// `lost` minus the frames in `deaths`; negative if counters moved for frames of others.
     pub unexplained: i64,
-    /// Frames that a device says went on, or came, beyond what its hosts can have sent and lost:
-    /// its counters and theirs contradict each other.
+    /// Frames by which device and host counters contradict each other: a device reports more frames
+    /// in or out than its hosts can have sent and lost.
     pub contradicted: u64,
 }
 
-/// Frames that died in one place.
+/// Frames lost in one place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Death {
-    /// Where.
+    /// Place of the loss.
     pub place: Place,
-    /// The counter that says so; without one, a sum of what came and what went on does.
+    /// Counter that reports the loss; `None` if it follows from the difference of two counts.
     pub counter: Option<String>,
-    /// How many.
+    /// Number of frames lost here.
     pub frames: u64,
 }
 
-/// A place on the way of frames, in the order in which they come by. Ports are named as in records.
+/// Place on a frame's path, in path order. Ports are named as in records.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// A sending host's queue or driver.
@@ -62,11 +62,11 @@ pub enum Place {
         /// The device's port.
         to: String,
     },
-    /// Where they came into a device.
+    /// A device's receiving port.
     Ingress(String),
-    /// Between a device's ports; its name.
+    /// Inside a device, between its ports: the device's name.
     Inside(String),
-    /// Where they were to leave a device.
+    /// A device's sending port.
     Egress(String),
     /// The cable from a device to a host.
     CableOut {
@@ -75,28 +75,28 @@ pub enum Place {
         /// The host's port.
         to: String,
     },
-    /// A receiving host: its port, or its socket.
+    /// A receiving host: its port or its socket.
     Receiver(String),
 }
 
 impl Place {
-    /// Whether it is the tester's own.
+    /// True if the tester itself lost the frames.
     pub const fn is_tester(&self) -> bool {
         matches!(self, Self::Sender(_) | Self::Receiver(_))
     }
 
-    /// Whether it is a cable.
+    /// True if the place is a cable.
     pub const fn is_cable(&self) -> bool {
         matches!(self, Self::CableIn { .. } | Self::CableOut { .. })
     }
 
-    /// Whether it is in a device.
+    /// True if the place is in a device.
     pub const fn is_device(&self) -> bool {
         matches!(self, Self::Ingress(_) | Self::Inside(_) | Self::Egress(_))
     }
 }
 
-/// As it stands in a table: `sw1/2, egress`.
+/// Formats the place as in tables: `sw1/2, egress`.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -113,23 +113,23 @@ impl fmt::Display for Place {
 }
 
 impl Books {
-    /// Frames that died in places of a kind.
+    /// Counts frames lost in the places that `is` selects.
     pub fn died(&self, is: impl Fn(&Place) -> bool) -> u64 {
         self.deaths.iter().filter(|death| is(&death.place)).map(|death| death.frames).sum()
     }
 
-    /// Of these, those that the tester itself dropped.
+    /// Frames that the tester itself dropped.
     pub fn tester(&self) -> u64 {
         self.died(Place::is_tester)
     }
 
-    /// Whether each lost frame is accounted for, and no more.
+    /// True if every lost frame is accounted for, and none twice.
     pub const fn closed(&self) -> bool {
         self.unexplained == 0 && self.contradicted == 0
     }
 }
 
-/// What both ends and all ports counted: a record without its outcome.
+/// Counters of both ends and all ports: a record without its outcome.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counts<'a> {
     pub(crate) flows: &'a [FlowRecord],
@@ -137,17 +137,17 @@ pub(crate) struct Counts<'a> {
     pub(crate) hosts: &'a [HostUsage],
 }
 
-/// Balances a trial's datagrams; `None` where it has none, or no record of them.
+/// Balances a trial's datagram flows; `None` if it has none or no record of them.
 ///
-/// A frame that a veth's peer refuses is counted at both ends of the cable: it is put down to the
-/// end that refused it. A full receive queue of a lab's device is so the device's loss, and a full
-/// backlog of the receiving host the tester's. A device that tells of itself has no such peer.
+/// A frame that a veth's peer refuses is counted at both ends of the cable. It is attributed to the
+/// end that refused it: a full receive queue of a lab device is the device's loss, a full backlog
+/// of the receiving host is the tester's. A device that reports its own counters has no such peer.
 pub fn balance(trial: &Trial, record: &TrialRecord) -> Option<Books> {
     let TrialRecord { flows, ports, hosts, .. } = record;
     balance_counts(trial, Counts { flows, ports, hosts })
 }
 
-/// The same of a trial that has not been judged yet.
+/// Balances the datagram flows of a trial that has not been judged yet.
 pub(crate) fn balance_counts(trial: &Trial, record: Counts<'_>) -> Option<Books> {
     let flows = datagrams(trial, record);
     if flows.is_empty() {
@@ -177,8 +177,8 @@ pub(crate) fn balance_counts(trial: &Trial, record: Counts<'_>) -> Option<Books>
     let lost: u64 = flows.iter().map(|(_, seen)| seen.received.lost(seen.sent)).sum();
     let named: u64 = deaths.iter().map(|death| death.frames).sum();
     let beyond = named.saturating_sub(lost);
-    // A counter may have counted a frame of others' that crossed beside the load. Of several
-    // counters nobody knows which.
+    // One frame of others that crossed beside the load may be among a counter's. With several
+    // counters there is no telling which.
     if let [only] = &mut deaths[..]
         && lost > 0
         && beyond <= way::others(&flows, record)
@@ -195,7 +195,7 @@ pub(crate) fn balance_counts(trial: &Trial, record: Counts<'_>) -> Option<Books>
     deaths.sort();
     let explained: u64 = deaths.iter().map(|death| death.frames).sum();
     let unexplained = lost as i64 - explained as i64;
-    // What counters moved for then was nobody's whom the trial knows.
+    // Without a loss, the counters moved for frames that the trial does not know.
     if lost == 0 {
         deaths.clear();
     }
@@ -203,8 +203,8 @@ pub(crate) fn balance_counts(trial: &Trial, record: Counts<'_>) -> Option<Books>
     Some(Books { flows: flows.len(), mixed, lost, deaths, unexplained, contradicted })
 }
 
-/// The same deaths, less so many frames, which others said beside the load: where no more than that
-/// died by the sums, perhaps none did. Of the others' the smallest are first.
+/// Subtracts up to `frames` frames from the losses, smallest places first. These are frames that
+/// others may have sent beside the load, so a loss this small may be none.
 fn less(mut deaths: Vec<Death>, mut frames: u64) -> Vec<Death> {
     let before: u64 = deaths.iter().map(|death| death.frames).sum();
     deaths.retain(|death| death.frames > frames);
@@ -231,7 +231,7 @@ fn datagrams<'a>(trial: &'a Trial, record: Counts<'a>) -> Seen<'a> {
     pairs.filter_map(of).collect()
 }
 
-/// The tester's ports on a host, however many interfaces the flow's port spreads over.
+/// Returns the tester's ports on a host, on all interfaces of a flow's port.
 fn ports_of<'a>(record: Counts<'a>, host: &'a str) -> impl Iterator<Item = &'a PortCounters> {
     let on_host = move |p: &&PortCounters| {
         p.side == Side::Tester && p.place.split_once('/').is_some_and(|(name, _)| name == host)
@@ -259,7 +259,8 @@ fn death(place: Place, counter: &str, frames: u64) -> Death {
     Death { place, counter: Some(counter.to_owned()), frames }
 }
 
-/// The sender's queue, and its driver's drops beyond those that the other end owns to.
+/// Adds the sender's losses: queue drops, and driver drops that the cable's other end did not
+/// count.
 fn sender_side(
     sender: &str,
     receivers: &BTreeSet<&str>,
@@ -297,7 +298,7 @@ fn device_side(receivers: &BTreeSet<&str>, record: Counts<'_>, deaths: &mut Vec<
     }
 }
 
-/// A port's drops on the way out, less those that the cable's other end has counted.
+/// Returns a port's transmit drops without those that the cable's other end counted.
 fn less_refused(port: &PortCounters, refused: &mut u64) -> u64 {
     let out = read(port, TX_DROPPED);
     let others = out.min(*refused);
@@ -305,8 +306,8 @@ fn less_refused(port: &PortCounters, refused: &mut u64) -> u64 {
     out - others
 }
 
-/// The cable to the receiver, its NIC and backlog, then its sockets, by their own counters or the
-/// host's.
+/// Adds the receiver's losses: its NIC and backlog, then its sockets, by their own or the host's
+/// counters.
 fn receiver_side(
     receiver: &str,
     mut sockets: BTreeMap<String, u64>,
@@ -322,7 +323,7 @@ fn receiver_side(
     let host = record.hosts.iter().find(|host| host.host == receiver);
     let counted = HOST_LOSS.iter().filter_map(|name| host?.usage.counters.get(*name)).sum::<u64>();
     let told: u64 = sockets.values().sum();
-    // What no socket owns to is the host's, at whichever of its ports.
+    // Drops that no socket reports belong to the host, whichever of its ports they came by.
     if let Some(first) = sockets.values_mut().next() {
         *first += counted.saturating_sub(told);
     }

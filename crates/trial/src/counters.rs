@@ -1,14 +1,13 @@
-//! Names of kernel counters and what a movement of each means, once for validity and
-//! the books.
+//! Kernel counters and what a change of each means, for validity and for frame accounting.
 //!
-//! Never reads a counter; unknown names mean nothing here.
+//! Never reads a counter; unknown names have no meaning here.
 //!
-//! A veth that can't hand a frame to its peer counts it as its own `tx_dropped` although the peer
-//! has counted it as `rx_dropped`: such a frame belongs to the peer, and is counted once.
+//! A veth that cannot hand a frame to its peer counts it as `tx_dropped`, and the peer counts it as
+//! `rx_dropped`. Such a frame belongs to the peer and is counted once.
 
 use crate::record::{PortCounters, Side};
 
-/// Receive-side losses of the host's own NIC and socket layer, and of its own queue: certain.
+/// Receive-side losses of the host's NIC and socket layer, and drops of its own queue: certain.
 pub const TESTER_LOSS: [&str; 7] = [
     "rx_missed_errors",
     "rx_no_buffer",
@@ -22,85 +21,83 @@ pub const TESTER_LOSS: [&str; 7] = [
 /// Frames that an emulated device handed to hosts.
 pub const EMULATOR_DELIVERED: &str = "emulator_delivered";
 
-/// Of these, so many later than its model says by more than it may be: see
+/// Frames handed over later than the device's model says, by more than the tolerance. See
 /// [`crate::validity::EMULATOR_LATE_TOLERANCE`].
 pub const EMULATOR_LATE: &str = "emulator_late";
 
-/// How late the latest frame of an emulated device was, in nanoseconds.
+/// Lateness of an emulated device's latest frame, in nanoseconds.
 pub const EMULATOR_LATENESS_MAX: &str = "emulator_lateness_max_ns";
 
-/// Frames for which an emulated device had no room, because it was kept from its processor.
+/// Frames that an emulated device had no room for because it did not get its processor.
 pub const EMULATOR_OVERFLOW: &str = "emulator_overflow";
 
-/// Frames of an emulated device that the host they were for had no room for: its kernel did not
-/// come to taking them in.
+/// Frames that an emulated device could not deliver because the host's kernel did not take them in.
 pub const EMULATOR_REFUSED: &str = "emulator_refused";
 
-/// Frames of hosts that had the wire to an emulated device.
+/// Frames from hosts on the wire to an emulated device.
 pub const EMULATOR_ENTERED: &str = "emulator_entered";
 
-/// Of these, so many that the model saw later than they were sent, by more than its queues forgive:
-/// see [`crate::validity::UNTIMELY_TOLERANCE`].
+/// Frames that the model saw later than they were sent, by more than its queues tolerate. See
+/// [`crate::validity::UNTIMELY_TOLERANCE`].
 pub const EMULATOR_DISPLACED: &str = "emulator_displaced";
 
-/// Frames that a port received and sent, and their octets; which of them hold the FCS is the
-/// driver's choice.
+/// Frames received. Whether the octet counters include the FCS is the driver's choice.
 pub const RX_PACKETS: &str = "rx_packets";
-/// Frames that left.
+/// Frames sent.
 pub const TX_PACKETS: &str = "tx_packets";
-/// Octets that came.
+/// Octets received.
 pub const RX_BYTES: &str = "rx_bytes";
-/// Octets that left.
+/// Octets sent.
 pub const TX_BYTES: &str = "tx_bytes";
 
-/// Frames that were for another host's address (kernels from 6.0 on).
+/// Frames for another host's address (kernels from 6.0 on).
 pub const RX_OTHERHOST: &str = "rx_otherhost_dropped";
 
-/// Dropped on the way up: the backlog was full, but also any frame of a protocol nobody speaks.
+/// Frames dropped after receipt: a full backlog, but also any protocol without a listener.
 pub const RX_DROPPED: &str = "rx_dropped";
 
-/// Dropped by the driver on the way out.
+/// Frames dropped by the driver on transmit.
 pub const TX_DROPPED: &str = "tx_dropped";
 
-/// Dropped by a queueing discipline.
+/// Frames dropped by a queueing discipline.
 pub const QDISC_DROPS: &str = "qdisc_drops";
 
-/// Dropped by the NIC for want of descriptors.
+/// Frames dropped by the NIC for want of descriptors.
 pub const RX_MISSED: &str = "rx_missed_errors";
 
-/// Frames that came with a wrong FCS: they died on the cable (RFC 3635, dot3StatsFCSErrors).
+/// Frames received with a wrong FCS: lost on the cable (RFC 3635, dot3StatsFCSErrors).
 pub const RX_CRC_ERRORS: &str = "rx_crc_errors";
 
-/// All that were not well received (RFC 2863, ifInErrors), those with a wrong FCS among them.
+/// Frames received with errors (RFC 2863, ifInErrors), wrong FCS included.
 pub const RX_ERRORS: &str = "rx_errors";
 
 /// Frames that could not be sent (RFC 2863, ifOutErrors).
 pub const TX_ERRORS: &str = "tx_errors";
 
-/// PAUSE frames (IEEE 802.3 annex 31B) by which a port was told to wait.
+/// PAUSE frames received (IEEE 802.3 annex 31B).
 pub const RX_PAUSE: &str = "rx_pause";
-/// PAUSE frames by which a port told the other end to wait.
+/// PAUSE frames sent.
 pub const TX_PAUSE: &str = "tx_pause";
-/// For how long a port had to wait, in microseconds.
+/// Time that the port was paused, in microseconds.
 pub const RX_PAUSE_US: &str = "rx_pause_us";
-/// For how long a port had the other end wait, in microseconds.
+/// Time that the port paused the other end, in microseconds.
 pub const TX_PAUSE_US: &str = "tx_pause_us";
 
-/// Whole-host counters of the network namespace: certain.
+/// Drop counters of the whole host, per network namespace: certain.
 pub const HOST_LOSS: [&str; 2] = ["udp_rcvbuf_errors", "udp_mem_errors"];
 
-/// The machine's backlog drops; every namespace reads the same number.
+/// Backlog drops of the whole machine; every namespace reads the same number.
 pub const SOFTNET_DROPPED: &str = "softnet_dropped";
 
-/// The link went down or came up.
+/// Counters of link up and link down events.
 pub const LINK_CHANGES: [&str; 3] = ["carrier_changes", "carrier_up_count", "carrier_down_count"];
 
-/// Whether a counter is about PAUSE frames; drivers agree on no name.
+/// True if a counter is about PAUSE frames; drivers agree on no name.
 pub fn is_pause(name: &str) -> bool {
     name.contains("pause")
 }
 
-/// One counter's sum over all ports of a side.
+/// Sums one counter over all ports of a side.
 pub fn sum(ports: &[PortCounters], side: Side, name: &str) -> u64 {
     ports.iter().filter(|p| p.side == side).filter_map(|p| p.counters.get(name)).sum()
 }

@@ -1,19 +1,19 @@
-//! One way of an exchange over datagrams: messages cut into parts, and credits for them.
+//! One direction of an exchange over datagrams: messages cut into parts, with credits for the
+//! parts.
 //!
-//! Owns the numbering (part n belongs to message n / parts), what is under way, and what is given
-//! up. A part is credited once it, or a later one, has come; nothing is sent again, so a loss stays
-//! visible. Real and simulated hosts run the same machine, each by its own unit of time. Never
-//! reads a clock and never does I/O.
+//! Owns the numbering (part n belongs to message n / parts), the parts in flight, and when a
+//! message is given up. A part is credited once it or a later one has arrived. Nothing is sent
+//! again, so losses stay visible. Real and simulated hosts run the same state machine, each with
+//! its own time unit. Never reads a clock and never does I/O.
 
 use std::ops::Add;
 
-/// A credit comes after every fourth part of the credits.
+/// Divisor of the credits: the receiver sends a credit after every fourth of them.
 const CREDITS_SHARE: u64 = 4;
 
-/// A moment, or a span between two: [`measure::Nanos`] of a clock, [`measure::Picos`] of virtual
-/// time.
+/// Moment or time span: [`measure::Nanos`] of a clock or [`measure::Picos`] of virtual time.
 pub trait Moment: Copy + Ord + Default + Add<Output = Self> {
-    /// How long an end waits for anything before it gives a message up, and takes credits for lost.
+    /// Time without progress after which an end gives a message up, or takes credits as lost.
     const PATIENCE: Self;
 }
 
@@ -25,22 +25,22 @@ impl Moment for measure::Picos {
     const PATIENCE: Self = Self(200_000_000_000);
 }
 
-/// What an end sends.
+/// Sending half of an exchange.
 #[derive(Debug)]
 pub struct Outbound<T> {
     parts: u64,
     credits: u64,
-    /// The next number to send, and where the message under way ends.
+    /// Next number to send, and the number at which the current message ends.
     next: u64,
     goal: u64,
-    /// All below this are under way no more, as was heard last; beyond `next` where the receiver
-    /// has given up what was never sent.
+    /// Parts below this number are no longer in flight, by the last credit received. Exceeds `next`
+    /// if the receiver has given up parts that were never sent.
     credited: u64,
     heard: T,
 }
 
 impl<T: Moment> Outbound<T> {
-    /// For messages of so many parts.
+    /// Creates a sender for messages of `parts` parts.
     pub fn new(parts: u64, credits: u64) -> Self {
         Self { parts, credits, next: 0, goal: 0, credited: 0, heard: T::default() }
     }
@@ -51,24 +51,24 @@ impl<T: Moment> Outbound<T> {
         self.heard = now;
     }
 
-    /// The number that may leave now.
+    /// Number of the part that may be sent now; `None` if none may.
     pub const fn due(&self) -> Option<u64> {
         let under_way = self.next.saturating_sub(self.credited);
         if self.next < self.goal && under_way < self.credits { Some(self.next) } else { None }
     }
 
-    /// The number that was due has left.
+    /// Records that the due part was sent.
     pub const fn left(&mut self) {
         self.next += 1;
     }
 
-    /// The peer has credited all below `number`.
+    /// Records that the peer credited all parts below `number`.
     pub fn credit(&mut self, number: u64, now: T) {
         self.heard = now;
         self.credited = self.credited.max(number);
     }
 
-    /// Nothing was credited for long: nothing is under way any more.
+    /// Treats all parts in flight as lost if no credit has arrived for [`Moment::PATIENCE`].
     pub fn unstick(&mut self, now: T) {
         if self.next < self.goal && now >= self.heard + T::PATIENCE {
             self.credited = self.credited.max(self.next);
@@ -76,29 +76,29 @@ impl<T: Moment> Outbound<T> {
         }
     }
 
-    /// Parts that left.
+    /// Parts sent.
     pub const fn sent(&self) -> u64 {
         self.next
     }
 }
 
-/// What an arrival came to.
+/// Effect of an arrival on the awaited message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// The message is not whole yet.
+    /// The message is still incomplete.
     Nothing,
-    /// It is whole.
+    /// The message is complete.
     Whole,
-    /// It can't become whole any more.
+    /// The message can no longer become complete.
     Lost,
 }
 
-/// What an end receives.
+/// Receiving half of an exchange.
 #[derive(Debug)]
 pub struct Inbound<T> {
     parts: u64,
     credits: u64,
-    /// The message waited for, how many of its parts came, and the next number to come.
+    /// Awaited message, the number of its parts that arrived, and the next expected part.
     wanted: u64,
     got: u64,
     expected: u64,
@@ -108,7 +108,7 @@ pub struct Inbound<T> {
 }
 
 impl<T: Moment> Inbound<T> {
-    /// For messages of so many parts.
+    /// Creates a receiver for messages of `parts` parts.
     pub fn new(parts: u64, credits: u64) -> Self {
         Self {
             parts,
@@ -122,17 +122,17 @@ impl<T: Moment> Inbound<T> {
         }
     }
 
-    /// It waits for the next message from now on.
+    /// Starts to wait for the next message at `now`.
     pub fn await_from(&mut self, now: T) {
         self.heard = self.heard.max(now);
     }
 
-    /// When it stops waiting.
+    /// Moment at which the receiver stops waiting.
     pub fn patience_ends(&self) -> T {
         self.heard + T::PATIENCE
     }
 
-    /// The message waited for will not come whole.
+    /// Gives up the awaited message.
     pub fn give_up(&mut self, now: T) {
         self.wanted += 1;
         self.got = 0;
@@ -140,8 +140,8 @@ impl<T: Moment> Inbound<T> {
         self.heard = now;
     }
 
-    /// A part came that had not come before: what it came to, and the number up to which the sender
-    /// is to be credited now.
+    /// Records a part that had not arrived before. Returns its effect, and the number below which
+    /// the sender is to be credited now, if any.
     pub fn arrive(&mut self, number: u64, now: T) -> (Progress, Option<u64>) {
         self.heard = now;
         self.came += 1;
@@ -161,7 +161,7 @@ impl<T: Moment> Inbound<T> {
         self.expected = number + 1;
         let message = number / self.parts;
         let mut progress = Progress::Nothing;
-        // A part of a later message shows that no more of this one will come.
+        // A part of a later message means that no more of this one will arrive.
         if message > self.wanted {
             self.wanted = message;
             self.got = 0;
@@ -177,7 +177,7 @@ impl<T: Moment> Inbound<T> {
         if whole { Progress::Whole } else { Progress::Lost }
     }
 
-    /// Parts that came, in time for their message or not.
+    /// Parts received, in time for their message or not.
     pub const fn received(&self) -> u64 {
         self.came
     }

@@ -1,5 +1,5 @@
 //! A flow: one conversation between two ports, of one of five kinds. Data only; never knows how a
-//! host does it.
+//! host carries it out.
 
 mod datagrams;
 mod storage;
@@ -14,28 +14,28 @@ pub use datagrams::{
 };
 pub use storage::{Jobs, Pattern, QueueDepth, ReadPercent, ServedMemory, Storage, fio_octets};
 
-/// One conversation between two ports.
+/// Conversation between two ports.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
-    /// Unique in the trial; carried by every packet.
+    /// Identifier, unique in the trial and carried by every packet.
     pub id: u16,
-    /// Sends, or asks.
+    /// Sending or client port.
     pub from: PortRef,
-    /// Receives, or answers.
+    /// Receiving or server port.
     pub to: PortRef,
-    /// What it is there for.
+    /// Purpose of the flow in its trial.
     pub role: Role,
-    /// What it does.
+    /// Kind of traffic, with its settings.
     pub kind: FlowKind,
 }
 
 impl Flow {
-    /// The one that a trial is about, from a pair's first port to its second.
+    /// Creates the measured flow of a trial, from a pair's first port to its second.
     pub fn measured(pair: &Pair, kind: FlowKind) -> Self {
         Self { id: 1, from: pair.from.clone(), to: pair.to.clone(), role: Role::Measured, kind }
     }
 
-    /// Such flows of one kind, one for each pair, numbered from 1.
+    /// Creates measured flows of one kind, one per pair, numbered from 1.
     pub fn each_measured<'p>(
         pairs: impl IntoIterator<Item = &'p Pair>,
         kind: &FlowKind,
@@ -45,48 +45,47 @@ impl Flow {
     }
 }
 
-/// Whether a flow is the thing measured or the load beside it.
+/// Purpose of a flow: the traffic measured, or background load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// Figures come from it.
+    /// Results come from this flow.
     Measured,
-    /// It only keeps the path busy.
+    /// Background load that only keeps the path busy.
     Load,
 }
 
-/// The kinds of flow.
+/// Kinds of flow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowKind {
     /// Request and response, one after another or on a schedule.
     Echo(Echo),
-    /// Paced, sequence-numbered UDP frames one way.
+    /// Paced, sequence-numbered UDP frames in one direction.
     Datagrams(Datagrams),
-    /// TCP as fast as it goes.
+    /// TCP at full speed.
     Bulk(Bulk),
-    /// Messages both ways at once, timed at their receipt.
+    /// Messages in both directions at once, timed at their receipt.
     Exchange(Exchange),
-    /// Reads and writes of blocks: a job of fio's, or what stands in for it.
+    /// Reads and writes of blocks: an fio job or its stand-in.
     Storage(Storage),
 }
 
-/// A round-trip flow.
+/// Round-trip flow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Echo {
-    /// Over what.
+    /// Protocol of requests and responses.
     pub protocol: Protocol,
-    /// The size of request and response on the wire.
+    /// Size of request and response on the wire.
     pub frame_size: FrameSize,
-    /// When the next request goes out.
+    /// Schedule of the requests.
     pub schedule: Schedule,
-    /// Over TCP: requests and answers of other sizes than one frame's; none, where each is a frame.
+    /// Message sizes over TCP other than one frame; `None` if each message is one frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Messages>,
 }
 
-/// What a request and its answer carry, cut into as many frames as they need: an operation's own
-/// sizes.
+/// Payload sizes of a request and its answer, each cut into as many frames as it needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Messages {
     /// Payload of a request.
@@ -95,7 +94,7 @@ pub struct Messages {
     pub answer: ByteCount,
 }
 
-/// What carries an echo.
+/// Protocol that carries an echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
@@ -108,7 +107,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// `icmp`, `udp`, `tcp`
+    /// Name of the protocol: `icmp`, `udp`, `tcp`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Icmp => "icmp",
@@ -118,23 +117,23 @@ impl Protocol {
     }
 }
 
-/// When a flow sends.
+/// Schedule of a flow's frames.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schedule {
-    /// Echo: as soon as the last answer is in. Datagrams: as fast as it goes.
+    /// Echo: as soon as the last answer is in. Datagrams: at full speed.
     Greedy,
-    /// So many a second, whatever comes back; latency counts from the intended send time.
+    /// Constant rate, whatever comes back; latency counts from the intended send time.
     Paced(FrameRate),
-    /// Datagrams only: so many frames back to back, as fast as they go, and no more.
+    /// Datagrams only: this many frames back to back at full speed, and no more.
     Burst(u64),
-    /// Datagrams only: paced, from one rate to another at a moment of the load (RFC 2544 §26.5).
+    /// Datagrams only: paced, with one change of rate during the load (RFC 2544 §26.5).
     Falling {
-        /// Until then.
+        /// Rate before the change.
         from: FrameRate,
-        /// From then on.
+        /// Rate after the change.
         to: FrameRate,
-        /// The moment, from the load's start.
+        /// Time of the change after the load's start.
         after: Nanos,
     },
 }
@@ -142,37 +141,37 @@ pub enum Schedule {
 /// TCP streams.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Bulk {
-    /// How many connections.
+    /// Number of connections.
     pub streams: u16,
-    /// Set on every socket, so that the host's default decides nothing: `cubic`.
+    /// Congestion control, such as `cubic`, set on every socket: the host's default has no effect.
     pub congestion_control: String,
-    /// How often tcp_info is read.
+    /// Interval at which `tcp_info` is read.
     pub interval: Nanos,
 }
 
-/// Two ports that swap messages: each end sends one, waits until the other's has come whole, and
-/// goes on, as a message-passing program's neighbours do. A round so lasts as long as the slower
-/// way.
+/// Two ports that swap messages. Each end sends one, waits for the whole message of the other, and
+/// goes on, as neighbours in a message-passing program do. A round lasts as long as the slower
+/// direction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// Payload of one message.
     pub message: ByteCount,
-    /// What carries it.
+    /// Transport of the messages.
     pub carrier: Carrier,
-    /// How often the receipts are summed up: the worst of these intervals is a figure.
+    /// Interval over which receipts are summed; the worst interval is reported.
     pub interval: Nanos,
 }
 
-/// What carries the messages of an exchange.
+/// Transport of an exchange's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carrier {
-    /// One connection for both ways, Nagle off: what is lost is sent again.
+    /// One connection for both directions, Nagle off: lost segments are retransmitted.
     Tcp,
-    /// UDP frames of the largest size, at most so many under way that the peer has not credited:
-    /// what is lost stays lost and is counted, and its message is given up.
+    /// UDP frames of the largest size, with a limit on frames in flight that the peer has not
+    /// credited. Lost frames are counted and not sent again, and their message is given up.
     Datagrams {
-        /// Frames under way.
+        /// Most frames in flight.
         credits: u16,
     },
 }

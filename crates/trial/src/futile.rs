@@ -1,25 +1,25 @@
-//! A testbed around a testbed that does not go on with what fails alike every time.
+//! Testbed wrapper that stops repeating trials that always fail the same way.
 //!
-//! Owns how often is enough. Never judges an invalid trial, which ran: only those that failed. What
-//! it leaves out is a failed record that says so.
+//! Owns the limits. Counts failed trials only: an invalid trial did run. A trial that it skips
+//! becomes a failed record that says so.
 
 use std::collections::BTreeMap;
 
 use crate::record::Outcome;
 use crate::{Path, Subject, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
-/// A test case that failed so often, and each time alike, is not tried again.
+/// Identical failures in a row after which a test case is skipped.
 const CASE_FAILURES: u32 = 3;
-/// A run whose first trials all failed alike, so many of them, is over.
+/// Identical failures at the start of a run after which the run ends.
 const RUN_FAILURES: u32 = 6;
 
-/// What makes trials the same test case.
+/// Identity of a test case: label, path and subject.
 type Case = (String, Path, Option<Subject>);
 
-/// Failures one after another, with nothing else between them.
+/// Failures in a row, all alike.
 #[derive(Debug, Clone, Default)]
 struct Streak {
-    /// Of the last one, without its numbers.
+    /// Reason of the last failure, without its numbers.
     kind: String,
     count: u32,
 }
@@ -32,17 +32,17 @@ impl Streak {
     }
 }
 
-/// Passes trials on for as long as there is hope.
+/// Testbed that runs trials until repetition is futile.
 #[derive(Debug)]
 pub struct Futile<T> {
     inner: T,
     cases: BTreeMap<Case, Streak>,
-    /// Of the whole run; none once a trial ran to its end.
+    /// Failures since the start of the run; `None` once a trial ran to its end.
     run: Option<Streak>,
 }
 
 impl<T: Testbed> Futile<T> {
-    /// Nothing has failed yet.
+    /// Creates the wrapper with no failures.
     pub fn new(inner: T) -> Self {
         Self { inner, cases: BTreeMap::new(), run: Some(Streak::default()) }
     }
@@ -77,7 +77,7 @@ impl<T: Testbed> Testbed for Futile<T> {
     }
 }
 
-/// So that failures differ by their kind alone.
+/// Removes digits, so that failures of one kind compare equal.
 fn without_numbers(reason: &str) -> String {
     reason.chars().filter(|letter| !letter.is_ascii_digit()).collect()
 }

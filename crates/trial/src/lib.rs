@@ -1,9 +1,7 @@
-//! The ground that everybody stands on: where trials run, what a trial asks for, and what its
-//! record says.
+//! Foundation of all other crates: topologies, trials and trial records.
 //!
-//! Owns topology, flows, trials, records and their books, the gates that make a trial invalid, and
-//! the `Testbed` seam. Never does I/O, never reads a clock, and knows neither a study nor a
-//! testbed.
+//! Owns topology, flows, trials, records and their frame accounting, the validity gates, and the
+//! `Testbed` trait. Never does I/O, never reads a clock, and knows neither studies nor testbeds.
 
 mod alike;
 pub mod books;

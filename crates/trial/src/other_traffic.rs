@@ -1,9 +1,8 @@
-//! Frames at the tester's own ports that are not the trial's: somebody else uses the link
-//! meanwhile.
+//! Foreign traffic: frames at the tester's ports that do not belong to the trial.
 //!
-//! Pure: a trial and its counts in, frames a second out. Never says whose frames they are, and
-//! never how far they moved a figure. What it can't count it holds to be the trial's own, so that
-//! no trial is blamed for frames that may be its own: less is seen than is there, never more.
+//! Pure: takes a trial and its counts, returns frame rates. Never says whose frames they are, nor
+//! how far they affect a result. Frames that it cannot count are taken for the trial's own, so
+//! foreign traffic is underestimated, never overestimated.
 
 #[cfg(test)]
 mod tests;
@@ -21,56 +20,58 @@ use crate::record::{FlowRecord, HostUsage, PortCounters, Side};
 use crate::topology::PortRef;
 use crate::{Destination, Flow, FlowKind, Offloads, Protocol, Role, Trial};
 
-/// The least share of a port's own frames, or of its own octets, that is other people's traffic.
+/// Least share of a port's own frames or octets that counts as foreign traffic.
 pub const SHARE: f64 = 0.02;
 
-/// What any port hears of its neighbours and says to them whatever the share: ARP, IPv6 neighbour
-/// discovery, LLDP, spanning tree, a controller's heartbeat. So many frames a trial…
+/// Frames per trial that any port sees from its neighbours and sends to them: ARP, IPv6 neighbour
+/// discovery, LLDP, spanning tree, a controller's heartbeat.
 const BACKGROUND: f64 = 20.0;
 
-/// …and so many a second.
+/// Background frames per second, in addition to [`BACKGROUND`].
 const BACKGROUND_FPS: f64 = 20.0;
 
-/// Every program of a machine uses it, and its one counter counts both ends of a flow.
+/// Loopback interface: all programs of a machine use it, and one counter counts both ends of a
+/// flow.
 const LOOPBACK: &str = "lo";
 
-/// Kernel counters leave the FCS out; some drivers' don't.
+/// Octets of the FCS. Kernel counters leave it out; those of some drivers do not.
 const FCS: f64 = 4.0;
 
-/// A receiver stops counting when its time is over, and the port's counters are read a moment
-/// later.
+/// Delay between the end of counting at a receiver and the reading of the port's counters, in
+/// seconds.
 const READ_LATE_SECONDS: f64 = 0.005;
 
-/// No card cuts up frames whose mean is below this, in octets…
+/// Mean frame size in octets up to which a card is not taken to segment frames.
 const LARGER_THAN_ETHERNETS: f64 = 1_600.0;
 
-/// …or that are not so many times larger where they left than where they came in.
+/// Ratio of mean sizes, sent over received, up to which a card is not taken to segment frames.
 const CUT_UP: f64 = 1.5;
 
-/// MAC, IPv6 and TCP header with time stamps: what each further frame costs where a large one is
-/// cut up.
+/// Octets of MAC, IPv6 and TCP headers with timestamps, added per frame when a card segments a
+/// large one.
 const HEADERS: f64 = 14.0 + 40.0 + 20.0 + 12.0;
 
-/// What crossed a port beside the trial's own frames.
+/// Foreign traffic at a port.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OtherTraffic {
-    /// The port: `h2/eth1`.
+    /// Port: `h2/eth1`.
     pub place: String,
-    /// Frames a second in the direction that had more of them.
+    /// Frames per second in the busier direction.
     pub rate: FrameRate,
 }
 
-/// The ports of measured flows that other people's frames crossed, beyond [`SHARE`] of the port's
-/// own frames or octets and beyond what any port hears and says: each with their rate.
+/// Returns foreign traffic at the ports of measured flows, with its rate. A port is listed if the
+/// traffic exceeds [`SHARE`] of its own frames or octets, and the usual background.
 ///
-/// A flow of datagrams and a round trip without TCP are counted exactly. What TCP sends (segments,
-/// acknowledgements) is bounded by what the other end's port sent, so that a port in a TCP flow is
-/// judged by what it received only, and what the device lost hides as much. Frames that a device
-/// floods for want of an address count as the trial's where another flow of it crosses the device.
-/// Where segmentation offloads are as the hosts have them, a port of a TCP flow is judged by octets
-/// alone: a device may cut up what the sender counted as one frame.
-/// A device's port that stands for a receiver is judged by what left there at rest.
-/// Ports are left out whose storage is not the testbed's own, ports without counters, and the
+/// Datagram flows and round trips without TCP are counted exactly. TCP traffic (segments,
+/// acknowledgements) is bounded by what the other end's port sent. A port in a TCP flow is
+/// therefore judged by received frames only, and losses in the device hide as many foreign frames.
+/// Frames that a device floods for want of an address count as the trial's if another of its flows
+/// crosses the device. With segmentation offloads as found, a port of a TCP flow is judged by
+/// octets alone: a device may split what the sender counted as one frame. A device port that
+/// replaces a receiver is judged by the frames that left it at rest.
+///
+/// Left out are ports whose storage is not the testbed's own, ports without counters, and the
 /// loopback.
 pub fn other_traffic(
     trial: &Trial,
@@ -86,7 +87,7 @@ pub fn other_traffic(
     told_apart.filter_map(|port| books.others_at(port)).chain(books.others_at_devices()).collect()
 }
 
-/// Frames and what they hold, without FCS.
+/// Frames and their octets, without FCS.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Amount {
     frames: f64,
@@ -98,7 +99,7 @@ impl Amount {
         Self { frames: frames as f64, octets: frames as f64 * octets_each }
     }
 
-    /// Without what is below nothing.
+    /// Replaces negative counts by zero.
     const fn at_least_nothing(self) -> Self {
         Self { frames: self.frames.max(0.0), octets: self.octets.max(0.0) }
     }
@@ -124,11 +125,11 @@ impl Sub for Amount {
     }
 }
 
-/// What a flow that can be counted frame by frame brought to its two ends.
+/// Frames that an exactly countable flow added at its two ends.
 struct Counted {
-    /// Left and arrived at `from`.
+    /// Frames sent and received at `from`.
     from: (Amount, Amount),
-    /// Left and arrived at `to`.
+    /// Frames sent and received at `to`.
     to: (Amount, Amount),
 }
 
@@ -137,10 +138,10 @@ struct Books<'a> {
     flows: &'a [FlowRecord],
     ports: &'a [PortCounters],
     hosts: &'a [HostUsage],
-    /// Places of the flows with an end at a port. A mesh has more flows than ports by as many as
-    /// there are ports, so that each port looks at its own alone.
+    /// Indices of the flows with an end at each port. A mesh of n ports has about n² flows, so each
+    /// port visits only its own.
     at: BTreeMap<&'a PortRef, Vec<usize>>,
-    /// Places of the flows whose frames come to every port.
+    /// Indices of the flows whose frames reach every port.
     everywhere: Vec<usize>,
 }
 
@@ -198,7 +199,7 @@ impl Books<'_> {
         Some(OtherTraffic { place: port.to_string(), rate })
     }
 
-    /// Ports of devices that stand for a receiver, as far as they moved at rest.
+    /// Returns foreign traffic at device ports that replace a receiver, by their movement at rest.
     fn others_at_devices(&self) -> impl Iterator<Item = OtherTraffic> {
         let counted = self.flows.iter().filter_map(|record| match record {
             FlowRecord::Datagrams(seen) => Some((seen.sent as f64, seen.at_device.as_ref()?)),
@@ -214,7 +215,7 @@ impl Books<'_> {
         })
     }
 
-    /// For how long the port's counters ran.
+    /// Time that the port's counters cover, in seconds.
     fn seconds(&self) -> f64 {
         let phases = &self.trial.phases;
         (phases.load + phases.residual).as_secs_f64().max(f64::MIN_POSITIVE)
@@ -229,7 +230,7 @@ impl Books<'_> {
         (&self.trial.flows[place], &self.flows[place])
     }
 
-    /// Places of the flows with an end at the port, in order.
+    /// Indices of the flows with an end at the port, in order.
     fn places_at(&self, port: &PortRef) -> &[usize] {
         self.at.get(port).map_or(&[], Vec::as_slice)
     }
@@ -239,7 +240,7 @@ impl Books<'_> {
         self.places_at(port).iter().map(|place| self.recorded(*place))
     }
 
-    /// The most that the trial's own flows brought to the port; none where nobody can say.
+    /// Upper bound of the frames that the trial's own flows brought to the port; `None` if unknown.
     fn own_in(&self, port: &PortRef) -> Option<Amount> {
         let counters = self.counters(port)?;
         let mut own = Amount::default();
@@ -248,7 +249,7 @@ impl Books<'_> {
         let elsewhere = here.len() < self.trial.flows.len().min(self.flows.len());
         let heard: BTreeSet<usize> = here.iter().chain(&self.everywhere).copied().collect();
         for (flow, record) in heard.into_iter().map(|place| self.recorded(place)) {
-            // What is written is copied from the storage to each replica, which answers it.
+            // The storage server copies writes to each replica, and the replica answers.
             if replicas(flow).contains(port) {
                 uncounted.insert(&flow.to);
                 continue;
@@ -280,7 +281,8 @@ impl Books<'_> {
         Some(own)
     }
 
-    /// What the trial's own flows sent out of the port; none where one of them can't be counted.
+    /// Frames that the trial's own flows sent out of the port; `None` if one of them cannot be
+    /// counted.
     fn own_out(&self, port: &PortRef) -> Option<Amount> {
         let mut own = Amount::default();
         for (flow, record) in self.at(port) {
@@ -295,9 +297,9 @@ impl Books<'_> {
         Some(own)
     }
 
-    /// What left a port for `receiving` beyond the flows that are counted: all that TCP can have
-    /// sent from there. None where its counter does not see each frame that leaves, as under some
-    /// drivers' XDP, or where the card cuts large ones up.
+    /// Frames sent from a port towards `receiving` beyond the countable flows: an upper bound for
+    /// TCP. `None` if the port's counter misses frames, as under some drivers' XDP, or if the card
+    /// segments large frames.
     fn uncounted_out(&self, port: &PortRef, receiving: &PortCounters) -> Option<Amount> {
         let counters = self.counters(port)?;
         let mut counted_out = Amount::default();
@@ -329,7 +331,7 @@ impl Books<'_> {
     }
 }
 
-/// The flow's frames at either end, where each of them can be counted.
+/// Frames of a flow at each end; `None` if they cannot be counted one by one.
 fn counted(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Option<Counted> {
     match (&flow.kind, record) {
         (FlowKind::Datagrams(asked), FlowRecord::Datagrams(seen)) => {
@@ -343,8 +345,8 @@ fn counted(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Option<Counted> {
             let spoke = asked.destination.announcements();
             let spoken = Amount::of(spoke, f64::from(FrameSize::MIN.octets()) - FCS);
             let nothing = Amount::default();
-            // A device that forwards more slowly than stations speak still brings their frames
-            // while they are spoken to.
+            // A device that forwards more slowly than stations send still delivers their frames
+            // during the load.
             Some(Counted { from: (sent, spoken), to: (nothing, arrived) })
         }
         (FlowKind::Echo(asked), FlowRecord::Echo(seen)) if asked.protocol != Protocol::Tcp => {
@@ -352,7 +354,7 @@ fn counted(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Option<Counted> {
             let again = seen.answers.duplicated;
             let sent = Amount::of(seen.sent, each);
             let came_back = Amount::of(seen.answers.unique + again, each);
-            // Of a request that was answered in vain nobody knows on which way it was lost.
+            // A request without an answer may have been lost in either direction.
             let most = Amount::of(seen.sent + again, each);
             Some(Counted { from: (sent, came_back), to: (most, most) })
         }
@@ -360,7 +362,7 @@ fn counted(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Option<Counted> {
     }
 }
 
-/// Frames of a flow between other ports that come to every port.
+/// Frames of a flow between other ports that reach every port.
 fn to_everybody(flow: &Flow, record: &FlowRecord) -> Amount {
     match (&flow.kind, record) {
         (FlowKind::Datagrams(asked), FlowRecord::Datagrams(seen))
@@ -372,7 +374,7 @@ fn to_everybody(flow: &Flow, record: &FlowRecord) -> Amount {
     }
 }
 
-/// Where a storage copies what is written to it.
+/// Hosts to which a storage server copies writes.
 fn replicas(flow: &Flow) -> &[PortRef] {
     match &flow.kind {
         FlowKind::Storage(storage) => &storage.replicas,
@@ -380,8 +382,8 @@ fn replicas(flow: &Flow) -> &[PortRef] {
     }
 }
 
-/// A storage that is not made for the trial may have its data on hosts that the testbed does not
-/// know.
+/// True for a storage flow whose server was not created for the trial. Its data may be on hosts
+/// that the testbed does not know.
 fn is_of_others(flow: &Flow) -> bool {
     matches!(&flow.kind, FlowKind::Storage(storage) if storage.server.is_none())
 }
@@ -390,7 +392,7 @@ fn read(port: &PortCounters, name: &str) -> Option<f64> {
     port.counters.get(name).map(|by| *by as f64)
 }
 
-/// Nothing where nobody counts them: frames are then all there is to judge by.
+/// Returns a counter of octets; zero without the counter, so that frames alone decide.
 fn octets(port: &PortCounters, name: &str) -> f64 {
     read(port, name).unwrap_or(0.0)
 }

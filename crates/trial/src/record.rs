@@ -1,6 +1,6 @@
-//! What came of a trial: everything needed to analyse it again, and nothing computed from several
-//! trials. Live and virtual testbeds return the same shape.
-//! Never judges: the gates and the studies do.
+//! Records of trials: everything needed to analyse a trial again, and nothing computed from several
+//! trials. Live and simulated testbeds return the same form. Never judges: the gates and studies
+//! do.
 
 mod bulk;
 mod device_count;
@@ -27,106 +27,106 @@ pub use self::storage::{
 pub use self::usage::{HostUsage, Usage};
 use crate::{Flow, FlowKind, alike};
 
-/// One trial's outcome, as the journal keeps it.
+/// Outcome of one trial, as the journal keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
-    /// Its place in the run, from 0, as whoever asks for trials counts them.
+    /// Index of the trial in its run, from 0, counted by the caller.
     #[serde(skip)]
     pub ordinal: u64,
-    /// Wall clock at the load's start, nanoseconds since 1970.
+    /// Wall clock at the load's start, in nanoseconds since 1970.
     pub started_unix_ns: u64,
-    /// Whether its figures may be used.
+    /// Validity of the trial: whether its results may be used.
     pub outcome: Outcome,
-    /// One for each flow, in the trial's order; fewer when the trial failed.
+    /// Records of the flows, in the trial's order; fewer if the trial failed.
     #[serde(with = "alike")]
     pub flows: Vec<FlowRecord>,
-    /// What the kernel counted on each port, hosts' and (where it can be read) devices'.
+    /// Changes of kernel counters per port: hosts' ports, and devices' where they can be read.
     pub ports: Vec<PortCounters>,
-    /// How busy each host was.
+    /// Processor load of each host.
     pub hosts: Vec<HostUsage>,
-    /// Between the first and the last flow's start, as the agents' clocks tell.
+    /// Time between the first and the last flow's start, by the agents' clocks.
     pub start_spread: Nanos,
-    /// What the device said of itself, and what was done to it.
+    /// State of the device, and events during the trial.
     #[serde(default)]
     pub device: DeviceRecord,
-    /// It failed because a host did not answer another before the load: the way between them, and
-    /// no host of which anything is known.
+    /// True if the trial failed because one host did not answer another before the load. The fault
+    /// is in the path between them, not in a known host.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unanswered: bool,
 }
 
-/// The subject of a trial.
+/// State of the device under test, and what was done to it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DeviceRecord {
-    /// What the variant's probe printed.
+    /// Output of the variant's probe; `None` without a probe.
     #[serde(default)]
     pub probe: Option<String>,
-    /// The trial's events, as they were carried out.
+    /// Events of the trial, as carried out.
     #[serde(default)]
     pub deeds: Vec<DeedRecord>,
-    /// How devices that were asked for their own counters answered.
+    /// Readings of devices that were asked for their own counters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readings: Vec<ReadingRecord>,
 }
 
-/// How a device was asked for its own counters, before the load and after it.
+/// Reading of a device's own counters, before and after the load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadingRecord {
-    /// Its name.
+    /// Name of the device.
     pub device: String,
-    /// From the load's end until its counters had caught up with the frames, or were given up.
+    /// Time from the load's end until the counters had caught up with the frames, or were given up.
     pub waited: Nanos,
-    /// Why some of its counters are not among the record's.
+    /// Reasons why some of the counters are missing from the record.
     pub doubts: Vec<ReadingDoubt>,
-    /// Of ports that stand for a receiver: so many of the frames that left there may be others', as
-    /// far as they moved at rest.
+    /// Frames of others per port that replaces a receiver: at most this many of those that left it,
+    /// by its movement at rest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub others: BTreeMap<String, u64>,
 }
 
-/// Why a device's counters are not a trial's.
+/// Reason why a device's counters are not used.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "doubt", rename_all = "kebab-case")]
 pub enum ReadingDoubt {
-    /// It could not be read.
+    /// The device could not be read.
     Unread {
-        /// In the words of whoever asked.
+        /// Cause, in the reader's own words.
         why: String,
     },
-    /// It began anew in between, and its counters with it.
+    /// The device restarted in between, and its counters with it.
     Restarted,
-    /// A counter went back, and nothing says that it has 32 bits.
+    /// A counter went back and is not known to have 32 bits.
     WentBack {
         /// The device's port, as in cables.
         port: String,
         /// The counter.
         counter: String,
     },
-    /// A port was there before the load and not after it.
+    /// A port existed before the load and not after it.
     Gone {
         /// The device's port, as in cables.
         port: String,
     },
-    /// They were still moving when they were read for the last time.
+    /// The counters were still changing at the last reading.
     Moving,
-    /// Nothing tells which of the device's ports it is.
+    /// A port of a cable could not be matched to one of the device's ports.
     Untold {
         /// The port, as in cables.
         port: String,
     },
 }
 
-/// One event as it was.
+/// Event as it was carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeedRecord {
-    /// When it began, after the load's start.
+    /// Start of the event, after the load's start.
     pub at: Nanos,
-    /// How long the hook took; a device may come up later than it returns.
+    /// Duration of the hook; a device may come up later than it returns.
     pub took: Nanos,
 }
 
 impl FlowRecord {
-    /// Frames that its sender handed over, where it counted them.
+    /// Frames that the sender handed over; `None` if it does not count them.
     pub const fn frames_sent(&self) -> Option<u64> {
         match self {
             Self::Datagrams(seen) => Some(seen.sent),
@@ -136,7 +136,7 @@ impl FlowRecord {
 }
 
 impl TrialRecord {
-    /// Of a trial that did not run to its end.
+    /// Creates the record of a trial that did not complete.
     pub fn failed(started_unix_ns: u64, reason: String) -> Self {
         Self {
             ordinal: 0,
@@ -151,7 +151,7 @@ impl TrialRecord {
         }
     }
 
-    /// Leaves out the distributions that nobody reads, of what these flows left.
+    /// Drops the distributions of flows that are read for their counts only.
     pub fn leave_out_unread(&mut self, flows: &[Flow]) {
         for (flow, record) in flows.iter().zip(&mut self.flows) {
             if let (FlowKind::Datagrams(asked), FlowRecord::Datagrams(seen)) = (&flow.kind, record)
@@ -165,29 +165,29 @@ impl TrialRecord {
     }
 }
 
-/// A part is of another kind of flow.
+/// Error: the two parts belong to flows of different kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("its sides report of different kinds of flow")]
 pub struct OtherKind;
 
-/// What one flow did.
+/// Record of one flow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowRecord {
-    /// Of an `Echo` flow.
+    /// Record of an `Echo` flow.
     Echo(EchoRecord),
-    /// Of a `Datagrams` flow.
+    /// Record of a `Datagrams` flow.
     Datagrams(DatagramsRecord),
-    /// Of a `Bulk` flow.
+    /// Record of a `Bulk` flow.
     Bulk(BulkRecord),
-    /// Of an `Exchange` flow.
+    /// Record of an `Exchange` flow.
     Exchange(ExchangeRecord),
-    /// Of a `Storage` flow.
+    /// Record of a `Storage` flow.
     Storage(StorageRecord),
 }
 
 impl FlowRecord {
-    /// TCP streams, where it is of a `Bulk` flow.
+    /// Record of a `Bulk` flow; `None` for other kinds.
     pub const fn bulk(&self) -> Option<&BulkRecord> {
         match self {
             Self::Bulk(bulk) => Some(bulk),
@@ -195,8 +195,8 @@ impl FlowRecord {
         }
     }
 
-    /// Of a flow one end of which is not there: nothing was sent, and nothing came. None of kinds
-    /// that are nothing without both.
+    /// Creates the empty record of a flow with one end missing: nothing sent, nothing received.
+    /// `None` for kinds that need both ends.
     pub fn nothing(kind: &FlowKind) -> Option<Self> {
         match kind {
             FlowKind::Exchange(_) => Some(Self::Exchange(ExchangeRecord::default())),
@@ -219,71 +219,71 @@ impl FlowRecord {
     }
 }
 
-/// Round trips.
+/// Record of a round-trip flow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EchoRecord {
-    /// The frame size that was really sent (TCP can't go below its headers).
+    /// Frame size actually sent (TCP cannot go below its headers).
     pub frame_size: FrameSize,
     /// Requests sent.
     pub sent: u64,
     /// Answers, by sequence number of the request.
     pub answers: SequenceCounts,
-    /// From (intended) send to receipt.
+    /// Time from (intended) send to receipt.
     pub rtt: Histogram,
-    /// Successive differences of RTT, upward ones. IPDV(i) = D(i) - D(i-1) (RFC 3393).
+    /// Upward differences of successive RTTs. IPDV(i) = D(i) - D(i-1) (RFC 3393).
     pub ipdv_up: Histogram,
-    /// Successive differences of RTT, downward ones, as magnitudes.
+    /// Downward differences of successive RTTs, as magnitudes.
     pub ipdv_down: Histogram,
     /// Effective number of independent samples: n / (1 + 2 * sum of autocorrelations).
     pub effective_samples: f64,
-    /// How the two ends were stamped.
+    /// Timestamp sources of the two ends.
     pub stamps: Stamps,
-    /// What else came in.
+    /// Other packets received, and rejected.
     pub rejected: Rejected,
-    /// From the load's start to the last answer or the load's end.
+    /// Time from the load's start to the last answer or the load's end.
     pub elapsed: Nanos,
-    /// What its TCP puts into one segment.
+    /// TCP segment of the connection, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment: Option<Segment>,
 }
 
-/// One-way frames.
+/// Record of a one-way flow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DatagramsRecord {
-    /// What sent them, and why that backend.
+    /// Sending method that was used.
     pub backend: String,
-    /// Why that one was taken.
+    /// Reason for the choice of `backend`.
     pub backend_reason: String,
-    /// Between which addresses and ports its first frame went, where there are any.
+    /// Addresses and ports of the first frame; `None` if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends: Option<Box<Ends>>,
-    /// Frames the schedule asked for; for a greedy flow, those tried.
+    /// Frames that the schedule asked for; for a greedy flow, frames attempted.
     pub offered: u64,
-    /// Frames the kernel took.
+    /// Frames that the kernel accepted.
     pub sent: u64,
-    /// What counted them.
+    /// Counting method that was used.
     #[serde(default)]
     pub receiver: String,
-    /// Why that one was taken.
+    /// Reason for the choice of `receiver`.
     #[serde(default)]
     pub receiver_reason: String,
-    /// What came, by sequence number.
+    /// Received frames, by sequence number.
     pub received: SequenceCounts,
-    /// Where no host counts what comes, but the device before it what leaves: what it counted.
-    /// Nothing is then known of duplicates, of the order, or of when frames came.
+    /// Count of the device before the receiver, if no host counts. Duplicates, order and arrival
+    /// times are then unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_device: Option<Box<DeviceCount>>,
-    /// What came of each conversation, where they are told apart.
+    /// Received frames per conversation, if counted separately.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conversations: Vec<Conversation>,
-    /// What else came in.
+    /// Other packets received, and rejected.
     pub rejected: Rejected,
-    /// From first to last departure, at the sender.
+    /// Time from first to last departure, at the sender.
     pub sending: Nanos,
-    /// From first to last arrival, at the receiver.
+    /// Time from first to last arrival, at the receiver.
     pub receiving: Nanos,
-    /// From the last arrival until the receiver closed: in this time nothing came any more. None
-    /// where nothing came at all, and where nobody stamped it.
+    /// Time from the last arrival until the receiver closed; `None` if nothing arrived or nobody
+    /// stamped it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quiet: Option<Nanos>,
     /// Gaps between departures (by the sender's clock, one entry a frame; frames of one batch have
@@ -291,18 +291,18 @@ pub struct DatagramsRecord {
     pub departures: Histogram,
     /// Gaps between arrivals.
     pub arrivals: Histogram,
-    /// From departure to arrival, where that could be stamped.
+    /// Time from departure to arrival, if both could be stamped.
     #[serde(default)]
     pub delays: Option<Delays>,
-    /// The longest run of frames sent back to back to catch up.
+    /// Longest run of frames sent back to back to catch up.
     pub longest_burst: u64,
-    /// Frames that left over 500 µs after their time: all that should have left meanwhile came at
-    /// once.
+    /// Frames that left over 500 µs late: all frames due in between then leave at once.
     pub late: u64,
-    /// How long after the load's end the sender had handed its last frame over; zero where before.
+    /// Time after the load's end at which the sender handed over its last frame; zero if before the
+    /// end.
     #[serde(default)]
     pub overran: Nanos,
-    /// Dropped at the receiving socket, as its own counter tells: the tester's loss, not the
+    /// Frames dropped at the receiving socket, by its own counter: the tester's loss, not the
     /// device's.
     pub socket_drops: u64,
 }
@@ -310,55 +310,55 @@ pub struct DatagramsRecord {
 /// One-way delays of a datagram flow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Delays {
-    /// Whose clocks stamped the two ends.
+    /// Clocks that stamped the two ends.
     pub clocks: Clocks,
-    /// Arrival less departure; where nothing is known of two clocks, less the smallest (RFC 5481's
-    /// PDV).
+    /// Arrival minus departure. If the offset of two clocks is unknown, minus the smallest delay
+    /// (RFC 5481's PDV).
     pub histogram: Histogram,
 }
 
-/// Whether two stamps may be subtracted.
+/// Relation between the clocks of two timestamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clocks {
     /// One clock stamped both: the difference is a delay.
     Same,
-    /// Two clocks: only the variation means anything.
+    /// Two clocks with unknown offset: only the variation is meaningful.
     Apart,
-    /// Two clocks whose difference is known but for so much, either way.
+    /// Two clocks whose offset is known within an uncertainty, either way.
     Estimated {
-        /// The largest error of each delay.
+        /// Largest error of each delay.
         uncertainty: Nanos,
     },
 }
 
-/// Messages both ways.
+/// Record of an exchange: messages in both directions.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ExchangeRecord {
-    /// The messages that the flow's `to` end received.
+    /// Messages that the flow's `to` end received.
     pub forward: ReceiptRecord,
-    /// Those that its `from` end received.
+    /// Messages that the flow's `from` end received.
     pub backward: ReceiptRecord,
 }
 
-/// What one end of an exchange received.
+/// Messages that one end of an exchange received.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReceiptRecord {
-    /// Whole messages.
+    /// Number of complete messages.
     pub messages: u64,
-    /// Their payload.
+    /// Payload of these messages.
     pub octets: ByteCount,
-    /// From the load's start to the last receipt, or to the load's end where one was being waited
-    /// for.
+    /// Time from the load's start to the last receipt, or to the load's end if a message was still
+    /// awaited.
     pub elapsed: Nanos,
-    /// For each message: from the end's own sending to the receipt. Its own clock stamped both.
+    /// Time from the end's own sending to the receipt, per message. One clock stamped both.
     pub rounds: Histogram,
-    /// Payload received in each interval.
+    /// Payload received per interval.
     pub intervals: Vec<ByteCount>,
-    /// Frames that came, each once; 0 over TCP, and in journals of 0.2 and before.
+    /// Frames received, duplicates excluded; 0 over TCP, and in journals of 0.2 and before.
     #[serde(default, skip_serializing_if = "is_none")]
     pub frames: u64,
-    /// Frames that never came; always 0 over TCP.
+    /// Frames lost; always 0 over TCP.
     pub lost: u64,
 }
 
@@ -368,81 +368,81 @@ const fn is_none(frames: &u64) -> bool {
 }
 
 impl ReceiptRecord {
-    /// Payload octets a second over the whole exchange.
+    /// Payload octets per second over the whole exchange.
     pub fn octets_per_second(&self) -> f64 {
         let seconds = self.elapsed.as_secs_f64();
         if seconds > 0.0 { self.octets.0 as f64 / seconds } else { 0.0 }
     }
 }
 
-/// The change of one port's kernel counters over a trial.
+/// Changes of one port's kernel counters over a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortCounters {
-    /// `h1/eth1`, or `sw1/p1` for a device's port.
+    /// Port: `h1/eth1`, or `sw1/p1` for a device's port.
     pub place: String,
-    /// Whose it is.
+    /// Owner of the port.
     pub side: Side,
-    /// Of a device's port: the host's port at the other end of its cable.
+    /// Host port at the other end of the cable, for a device's port.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cable: Option<String>,
-    /// By the kernel's own names: `rx_packets`, `tx_packets`, `rx_dropped`, `tx_dropped`,
-    /// `rx_missed_errors`, `qdisc_drops`, `carrier_changes`… Only what could be read; zeros kept.
+    /// Counter changes by the kernel's names: `rx_packets`, `tx_packets`, `rx_dropped`,
+    /// `tx_dropped`, `rx_missed_errors`, `qdisc_drops`, `carrier_changes`… Only readable counters;
+    /// zeros are kept.
     pub counters: BTreeMap<String, u64>,
 }
 
-/// Whether a counter is the tester's or the device's, and who says so.
+/// Owner of a counter, and who reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// A host's.
+    /// A host's counter.
     Tester,
-    /// The device's, read by us: it is a part of this machine.
+    /// A device's counter, read by us because the device is part of this machine.
     Device,
-    /// The device's, as it tells of itself over its management path.
+    /// A device's counter, as the device reports it over its management path.
     Reported,
 }
 
 impl DatagramsRecord {
-    /// The offered load as it really was: departures after the first, over the time they took. Zero
+    /// Returns the actual offered load: departures after the first, over the time they took. Zero
     /// for fewer than two frames.
     pub fn sending_rate(&self) -> FrameRate {
         rate_of(self.sent, self.sending)
     }
 
-    /// The forwarding rate: distinct arrivals after the first, over the time they took or the time
-    /// of sending, whichever is longer. Frames still queued when the sender stops so don't raise
-    /// it, and it never exceeds the sending rate: received + lost <= sent holds of rates as of
-    /// counts.
+    /// Returns the forwarding rate: distinct arrivals after the first, over the longer of the
+    /// receiving and the sending time. Frames still queued when the sender stops therefore do not
+    /// raise it, and it never exceeds the sending rate.
     pub fn receiving_rate(&self) -> FrameRate {
         rate_of(self.received.unique, self.receiving.max(self.sending))
     }
 
-    /// Over how long what came was counted: from the first to the last arrival. Where a device
-    /// counted nobody stamped one, and it is the time of sending.
+    /// Time over which received frames were counted, from first to last arrival. The sending time
+    /// if a device counted, because then no arrival was stamped.
     pub fn counted_over(&self) -> Nanos {
         if self.at_device.is_some() { self.sending } else { self.receiving }
     }
 
-    /// Of the frames that count as received, so many may be lost ones: others' were counted in
-    /// their place. None where a host counted.
+    /// Frames counted as received that may be lost: the device may have counted frames of others
+    /// instead. Zero if a host counted.
     pub fn open(&self) -> u64 {
         self.at_device.as_ref().map_or(0, |count| count.open(self.sent))
     }
 
-    /// Frames that came only after the sender had stopped, beyond their own delay: they had queued
-    /// on the way, because what comes out of the path is slower than what went in.
+    /// Frames that arrived only after the sender had stopped, beyond their own delay. They had
+    /// queued on the path because it delivers more slowly than the sender sends.
     pub fn queued(&self) -> f64 {
         self.received.unique as f64 * (1.0 - self.in_step())
     }
 
-    /// The sending time as a share of the receiving time, at most 1: below it, what came out of the
-    /// path was slower than what went in.
+    /// Ratio of sending to receiving time, at most 1. Below 1 the path delivered more slowly than
+    /// the sender sent.
     pub fn in_step(&self) -> f64 {
         let (sending, receiving) = (self.sending.as_secs_f64(), self.receiving.as_secs_f64());
         if receiving > sending { sending / receiving } else { 1.0 }
     }
 
-    /// The lost share of the frames sent, 0…1; zero when none was sent.
+    /// Lost share of the frames sent, 0…1; zero if none was sent.
     pub fn loss_ratio(&self) -> f64 {
         self.received.lost(self.sent) as f64 / self.sent.max(1) as f64
     }

@@ -1,8 +1,8 @@
-//! The one testbed that replays: it answers from records, and runs nothing.
+//! Replay testbed: answers trials from records and runs nothing.
 //!
-//! Owns how a trial finds its record: in the order in which they ran, or within one block by what
-//! it asks for. Records are read one at a time, wherever they lie. What is not recorded is a trial
-//! that failed, so that a study ends with what it has.
+//! Owns how a trial finds its record: in the order of the run, or within one block by its settings.
+//! Reads records one at a time. A trial without a record counts as failed, so that a study ends
+//! with the results it has.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -11,18 +11,18 @@ use std::hash::{DefaultHasher, Hasher as _};
 
 use crate::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
-/// Why a record could not be read.
+/// Error that prevented reading a record.
 pub type Unread = Box<dyn Error + Send + Sync>;
 
-/// A run's trials with their records, in the order they ran, each read when it is asked for.
+/// Trials of a run with their records, in the order they ran, each read on demand.
 pub trait Records {
-    /// How many there are.
+    /// Number of trials.
     fn count(&self) -> usize;
 
-    /// The trial at a place below [`Records::count`].
+    /// Returns the trial at an index below [`Records::count`].
     fn trial(&self, at: usize) -> Result<Cow<'_, Trial>, Unread>;
 
-    /// Its record.
+    /// Returns the record at an index below [`Records::count`].
     fn record(&self, at: usize) -> Result<Cow<'_, TrialRecord>, Unread>;
 }
 
@@ -40,15 +40,15 @@ impl Records for Vec<(Trial, TrialRecord)> {
     }
 }
 
-/// Where each block's trials are among a run's.
+/// Index of a run's trials by block.
 #[derive(Debug, Default)]
 pub struct BlockIndex {
-    /// Block, hash of the trial as one of block 0, place; ascending.
+    /// Block, hash of the trial as one of block 0, index; ascending.
     places: Vec<(u32, u64, usize)>,
 }
 
 impl BlockIndex {
-    /// The index of these records; reads every trial and no record.
+    /// Builds the index of these records; reads every trial and no record.
     pub fn of(records: &dyn Records) -> Result<Self, Unread> {
         let mut places = Vec::with_capacity(records.count());
         for at in 0..records.count() {
@@ -59,7 +59,7 @@ impl BlockIndex {
         Ok(Self { places })
     }
 
-    /// Places of a block's trials that may be this one, in the order they ran.
+    /// Indices of a block's trials that may be this one, in the order they ran.
     fn candidates(&self, block: u32, trial: &Trial) -> impl Iterator<Item = usize> {
         let wanted = (block, hash(trial));
         let first = self.places.partition_point(|(block, hash, _)| (*block, *hash) < wanted);
@@ -87,19 +87,19 @@ fn hash(trial: &Trial) -> u64 {
     hashed.0.finish()
 }
 
-/// In which order trials find their records.
+/// Order in which trials find their records.
 #[derive(Debug)]
 enum Order<'a> {
-    /// As they ran; the place of the next one.
+    /// In the order of the run; holds the index of the next record.
     AsTheyRan(usize),
-    /// Within one block, whenever they are asked for.
+    /// Within one block, in any order.
     WithinBlock(&'a BlockIndex, u32),
 }
 
-/// Whoever is called with each trial and its record.
+/// Callback for each trial and its record.
 type Hear<'a> = &'a mut dyn FnMut(&Trial, &TrialRecord);
 
-/// Records, each with the trial that it answers.
+/// Testbed that answers trials from records.
 pub struct Recorded<'a> {
     topology: &'a Topology,
     records: &'a dyn Records,
@@ -108,40 +108,40 @@ pub struct Recorded<'a> {
     hear: Option<Hear<'a>>,
 }
 
-/// Another trial than the recorded one is asked for.
+/// Error: the requested trial differs from the recorded one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "trial {ordinal} is recorded as `{recorded}`, and `{asked}` is asked for{}",
     if recorded == asked { " with other settings" } else { "" }
 )]
 pub struct PlanChanged {
-    /// From 0.
+    /// Index of the trial, from 0.
     pub ordinal: u64,
-    /// The recorded trial's label.
+    /// Label of the recorded trial.
     pub recorded: String,
-    /// The asked trial's label.
+    /// Label of the requested trial.
     pub asked: String,
 }
 
 impl PlanChanged {
-    /// What the user can do about it, for a `hint:` line.
+    /// Remedy for the user, for a `hint:` line.
     pub const HINT: &'static str =
         "the plan or the program changed since: start a new run instead of resuming";
 }
 
 impl<'a> Recorded<'a> {
-    /// Answers trial by trial, as it did.
+    /// Answers trials in the order of the run.
     pub const fn in_order(topology: &'a Topology, records: &'a dyn Records) -> Self {
         Self { topology, records, order: Order::AsTheyRan(0), broke_off: None, hear: None }
     }
 
-    /// Calls `hear` with each trial that it answers as it did, and its record.
+    /// Calls `hear` with each trial answered in order, and its record.
     #[must_use]
     pub fn hearing(self, hear: Hear<'a>) -> Self {
         Self { hear: Some(hear), ..self }
     }
 
-    /// Lets the trials be heard that nobody asked for.
+    /// Passes the remaining trials, which no study requested, to the callback.
     pub fn hear_rest(&mut self) -> Result<(), Unread> {
         if let (Order::AsTheyRan(next), Some(hear)) = (&mut self.order, &mut self.hear) {
             for at in *next..self.records.count() {
@@ -152,7 +152,7 @@ impl<'a> Recorded<'a> {
         Ok(())
     }
 
-    /// Answers trials of block 0 with what one block recorded, whenever they are asked for.
+    /// Answers trials of block 0 from one recorded block, in any order.
     pub const fn within_block(
         topology: &'a Topology,
         records: &'a dyn Records,
@@ -163,7 +163,7 @@ impl<'a> Recorded<'a> {
         Self { topology, records, order, broke_off: None, hear: None }
     }
 
-    /// The label of the first trial that was asked for and is not recorded.
+    /// Label of the first requested trial without a record; `None` if there is none.
     pub fn broke_off(&self) -> Option<&str> {
         self.broke_off.as_deref()
     }

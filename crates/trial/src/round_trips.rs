@@ -1,6 +1,4 @@
-//! Round trips of many trials, merged by what they are of.
-//!
-//! Never computes a figure: distributions alone.
+//! Round-trip distributions of many trials, merged by label, path and study. Computes no figures.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
@@ -9,12 +7,12 @@ use measure::Histogram;
 
 use crate::{FlowRecord, Trial, TrialRecord};
 
-/// A run's round trips, merged over the valid trials of each label, path and study.
+/// Round trips of a run, merged over the valid trials of each label, path and study.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RoundTrips(BTreeMap<(String, String, Option<NonZeroU16>), Histogram>);
 
 impl RoundTrips {
-    /// Adds a trial's.
+    /// Adds a trial's round trips.
     pub fn take(&mut self, trial: &Trial, record: &TrialRecord) {
         if !record.outcome.is_valid() {
             return;
@@ -27,8 +25,8 @@ impl RoundTrips {
         }
     }
 
-    /// Label, path and histogram of each, as a journal keeps them. Where two studies have the same
-    /// label, it says which it is of.
+    /// Lists label, path and histogram, as a journal keeps them. If two studies share a label, the
+    /// study number is appended.
     pub fn listed(&self) -> Vec<(String, &str, &Histogram)> {
         let mut studies: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for (label, path, _) in self.0.keys() {
@@ -47,7 +45,7 @@ impl RoundTrips {
         all
     }
 
-    /// As they were listed.
+    /// Rebuilds the collection from such a list.
     pub fn from_listed(all: Vec<(String, String, Histogram)>) -> Self {
         Self(all.into_iter().map(|(label, path, own)| ((label, path, None), own)).collect())
     }

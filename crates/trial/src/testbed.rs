@@ -1,12 +1,11 @@
-//! The seam between deciding and doing. A study sees a testbed and nothing below it; the journal is
-//! a testbed around a testbed.
-//! Never says how a trial is carried out, nor what its record means.
+//! Interface between studies and testbeds. A study sees nothing below it; the journal is a testbed
+//! around a testbed. Never says how a trial is carried out, nor what its record means.
 
 use crate::{Topology, Trial, TrialRecord};
 
-/// Carries trials out.
+/// Place where trials are carried out.
 pub trait Testbed {
-    /// Where they run.
+    /// Hosts, devices and cables of the testbed.
     fn topology(&self) -> &Topology;
 
     /// Runs one trial. A trial that went wrong is a record that says so; an error means that no
@@ -14,14 +13,14 @@ pub trait Testbed {
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord>;
 }
 
-/// A testbed around a testbed: every record that passes is heard of.
+/// Testbed wrapper that passes every record to a callback.
 pub struct Observed<'a, F> {
     testbed: &'a mut dyn Testbed,
     hear: F,
 }
 
 impl<'a, F: FnMut(&Trial, &TrialRecord)> Observed<'a, F> {
-    /// `hear` is called with each trial and its record.
+    /// Creates the wrapper; it calls `hear` with each trial and its record.
     pub const fn new(testbed: &'a mut dyn Testbed, hear: F) -> Self {
         Self { testbed, hear }
     }
@@ -49,66 +48,66 @@ impl<T: Testbed + ?Sized> Testbed for &mut T {
     }
 }
 
-/// What a trial came to, or a study's trials, where the testbed lasted.
+/// Result of a trial, or of a study's trials, unless the testbed failed.
 pub type Result<T, E = TestbedError> = std::result::Result<T, E>;
 
-/// No further trial can be run here.
+/// Error after which no further trial can be run.
 #[derive(Debug, thiserror::Error)]
 pub enum TestbedError {
     /// The user asked to stop.
     #[error("interrupted")]
     Interrupted,
-    /// Something asked for by name can't be had on this testbed: no trial of the kind can run.
+    /// A requested feature is not available on this testbed, so no trial of the kind can run.
     #[error("run trial `{label}`: {reason}")]
     Unavailable {
-        /// The trial under way.
+        /// Label of the current trial.
         label: String,
-        /// What, and why.
+        /// Missing feature, and why.
         reason: String,
     },
-    /// Nothing but the same failure, trial after trial.
+    /// Every trial failed in the same way.
     #[error("run trial `{label}`: the first {trials} trials all failed alike: {reason}")]
     Futile {
-        /// The last of them.
+        /// Label of the last trial.
         label: String,
-        /// How many.
+        /// Number of trials.
         trials: u32,
-        /// What happened each time.
+        /// Cause of each failure.
         reason: String,
     },
-    /// The testbed itself is gone: an agent died, a namespace vanished.
+    /// The testbed itself is lost: an agent died, a namespace vanished.
     #[error("run trial `{label}`")]
     Lost {
-        /// The trial under way.
+        /// Label of the current trial.
         label: String,
-        /// What happened.
+        /// Cause of the loss.
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// What a trial did to a device could not be undone: the device is left changed.
+    /// A change to a device could not be undone: the device is left changed.
     #[error("undo what trial `{label}` did")]
     NotUndone {
-        /// The trial under way.
+        /// Label of the current trial.
         label: String,
-        /// Which device is left how, and what leads back.
+        /// State in which the device is left, and how to restore it.
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A record could not be kept.
+    /// A record could not be stored.
     #[error("record trial `{label}`")]
     NotRecorded {
-        /// The trial.
+        /// Label of the trial.
         label: String,
-        /// What happened.
+        /// Cause of the failure.
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// A recorded trial can't stand for the one asked for: the plan changed, or it can't be read.
+    /// A recorded trial does not match the requested one, or cannot be read.
     #[error("replay trial `{label}`")]
     NotReplayed {
-        /// The trial asked for.
+        /// Label of the requested trial.
         label: String,
-        /// What happened.
+        /// Cause of the failure.
         #[source]
         cause: Box<dyn std::error::Error + Send + Sync>,
     },

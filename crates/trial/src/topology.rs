@@ -1,4 +1,4 @@
-//! Hosts, their test ports, the devices between them, and which cable goes where.
+//! Hosts, their test ports, the devices between them, and the cables.
 //!
 //! Names only: knows no socket, namespace or agent. A port whose cable ends at another host's port
 //! is a *bypass*: the same hosts without the device.
@@ -18,96 +18,96 @@ use serde::{Deserialize, Serialize};
 pub use another_time::AnotherTime;
 pub use runs::{IPERF3, NOTHING, Runs};
 
-/// How a host is reached that is only a model ([`Host::reach`]).
+/// Value of [`Host::reach`] for a simulated host.
 pub const SIMULATED: &str = "sim";
 
-/// Everything a study may know of where its trials run.
+/// Everything that a study may know of its testbed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Topology {
-    /// As the user named it: `lab:bridge`, or the testbed file's name.
+    /// Name as the user gave it: `lab:bridge`, or the testbed file's name.
     pub name: String,
     /// Hosts in the order they were given.
     pub hosts: Vec<Host>,
     /// Devices under test; empty for a bare cable.
     pub devices: Vec<Device>,
-    /// Where no port is left for a direct cable beside the device: when there is one all the same.
+    /// Direct cable that was measured in the device's place, if no port is left for one beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub another_time: Option<AnotherTime>,
-    /// Hosts that are no lab's, and what is between them, turned out to be one machine.
+    /// True if hosts outside a lab turned out to share one machine with the device.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared_machine: bool,
 }
 
-/// A Linux host with at least one test port.
+/// Linux host with at least one test port.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Host {
-    /// `h1`
+    /// Name: `h1`.
     pub name: String,
-    /// How an agent gets there: `lab`, `local`, `netns:NAME`, `pid:N`; [`SIMULATED`] where there is
-    /// none.
+    /// Way to reach the host: `lab`, `local`, `netns:NAME`, `pid:N`; [`SIMULATED`] without a real
+    /// host.
     pub reach: String,
-    /// Its test ports.
+    /// Test ports.
     pub ports: Vec<HostPort>,
 }
 
 impl Host {
-    /// What of a trial runs there.
+    /// Role of the host in trials.
     pub fn runs(&self) -> Runs {
         Runs::where_reached(&self.reach)
     }
 
-    /// The kernel interfaces of all its ports.
+    /// Kernel interfaces of all ports.
     pub fn interfaces(&self) -> Vec<String> {
         self.ports.iter().flat_map(|port| &port.interfaces).cloned().collect()
     }
 }
 
-/// One end of a test cable, on a host.
+/// Host end of a test cable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostPort {
-    /// As the plan names it; for ordinary ports also the kernel's interface name.
+    /// Name in the plan; for ordinary ports also the kernel's interface name.
     pub name: String,
-    /// The kernel interfaces whose counters belong to it: itself, or several where the host spreads
-    /// its traffic over equal-cost paths.
+    /// Kernel interfaces whose counters belong to the port. Several if the host spreads its traffic
+    /// over equal-cost paths.
     pub interfaces: Vec<String>,
-    /// The test address.
+    /// Test address.
     pub address: IpAddr,
-    /// The test address of IPv6, where `address` is IPv4 and the port has both.
+    /// IPv6 test address, if `address` is IPv4 and the port has both.
     #[serde(default)]
     pub address6: Option<Ipv6Addr>,
-    /// Further addresses that the path leads to this port, for flows that vary them; at most one
-    /// block for each version. Nobody need own them: they are counted before the host's stack.
+    /// Further addresses routed to this port, for flows that vary them; at most one block per IP
+    /// version. The host need not own them: frames are counted before its stack.
     #[serde(default)]
     pub blocks: Vec<AddressBlock>,
-    /// Where its cable ends.
+    /// Far end of the cable.
     pub cable: CableEnd,
-    /// The port's own speed where it is known.
+    /// Link speed of the port, if known.
     pub rate: Option<Rate>,
 }
 
 impl HostPort {
-    /// True if it has an address of IPv6.
+    /// True if the port has an IPv6 address.
     pub const fn has_ipv6(&self) -> bool {
         self.address.is_ipv6() || self.address6.is_some()
     }
 }
 
-/// Consecutive addresses.
+/// Block of consecutive addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddressBlock {
-    /// The lowest.
+    /// Lowest address.
     pub first: IpAddr,
-    /// How many, at least 1.
+    /// Number of addresses, at least 1.
     pub count: u16,
 }
 
 impl AddressBlock {
-    /// This one alone.
+    /// Creates a block of one address.
     pub const fn single(address: IpAddr) -> Self {
         Self { first: address, count: 1 }
     }
 
-    /// The address at a place in the block; `None` where there are no so high addresses.
+    /// Returns the address at an index in the block; `None` if it would overflow.
     #[inline]
     pub fn checked_at(&self, index: u16) -> Option<IpAddr> {
         match self.first {
@@ -120,22 +120,22 @@ impl AddressBlock {
         }
     }
 
-    /// The address of frame `number`, where frames use all in turn.
+    /// Returns the address of frame `number` if frames use all addresses in turn.
     #[inline]
     pub fn at(&self, number: u64) -> IpAddr {
         let index = (number % u64::from(self.count.max(1))) as u16;
         self.checked_at(index).unwrap_or(self.first)
     }
 
-    /// Where frame `number` comes from or goes, where frames use all addresses in turn and so many
-    /// ports from the lowest on.
+    /// Returns the address and port of frame `number` if frames use all addresses in turn, and
+    /// `ports` ports from `lowest` on.
     #[inline]
     pub fn end_at(&self, (lowest, ports): (u16, u16), number: u64) -> SocketAddr {
         let above = (number % u64::from(ports.max(1))) as u16;
         SocketAddr::new(self.at(number), lowest.wrapping_add(above))
     }
 
-    /// Whether every address of another is one of these.
+    /// True if the block contains every address of `other`.
     pub fn contains(&self, other: Self) -> bool {
         let ends = |block: Self| match block.first {
             IpAddr::V4(v4) => (false, u128::from(v4.to_bits()), u128::from(block.count.max(1))),
@@ -148,88 +148,88 @@ impl AddressBlock {
     }
 }
 
-/// The far end of a host port's cable.
+/// Far end of a host port's cable.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum CableEnd {
-    /// A port of a device under test: `sw1/1`.
+    /// Port of a device under test: `sw1/1`.
     Device {
-        /// The device's name.
+        /// Name of the device.
         device: String,
-        /// The device's own name for the port.
+        /// Port name on the device.
         port: String,
     },
-    /// Another host's port: a direct cable.
+    /// Port of another host: a direct cable.
     Host(PortRef),
 }
 
-/// A host's port, written `h1/eth1`.
+/// Port of a host, written `h1/eth1`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct PortRef {
-    /// The host's name.
+    /// Name of the host.
     pub host: String,
-    /// The port's name on that host.
+    /// Name of the port on that host.
     pub port: String,
 }
 
-/// What stands between the hosts.
+/// Device under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Device {
-    /// `sw1`
+    /// Name: `sw1`.
     pub name: String,
-    /// What it is.
+    /// Kind of the device.
     pub kind: DeviceKind,
-    /// The rate its ports were limited to, where the lab did so: a truth to test against.
+    /// Rate to which a lab limited the ports, if it did: a known value to test against.
     pub port_rate: Option<Rate>,
-    /// The byte limit of each limited port's queue.
+    /// Byte limit of each limited port's queue.
     pub port_queue: Option<ByteCount>,
-    /// What the user wrote about it: model, firmware, price.
+    /// Facts by the user: model, firmware, price.
     pub facts: BTreeMap<String, String>,
-    /// The variants it can be put into, by name; see [`crate::Subject`].
+    /// Names of the device's variants; see [`crate::Subject`].
     #[serde(default)]
     pub variants: Vec<String>,
-    /// Whether the testbed has a hook to reset it.
+    /// True if the testbed has a hook to reset the device.
     #[serde(default)]
     pub resettable: bool,
-    /// What else can be done to it while a load runs; see [`crate::Deed`].
+    /// Other actions on the device during a load; see [`crate::Deed`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deeds: Vec<KnownDeed>,
 }
 
-/// Something that the testbed can do to a device.
+/// Action that the testbed can perform on a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownDeed {
-    /// `link-down`
+    /// Name: `link-down`.
     pub name: String,
-    /// Whether there is a way back by command.
+    /// True if a command undoes the action.
     pub undo: bool,
-    /// What the device is given after it to be as it was, where nothing tells that it is.
+    /// Wait after the action for the device to recover, if nothing reports that it has.
     #[serde(default)]
     pub settle: Nanos,
 }
 
-/// How a device forwards.
+/// Method of forwarding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeviceKind {
-    /// By MAC address.
+    /// Forwards by MAC address.
     Switch,
-    /// By IP address.
+    /// Forwards by IP address.
     Router,
 }
 
-/// Two ports that can talk, and what is between them.
+/// Two connected ports of a measurement.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pair {
-    /// Sending or asking end.
+    /// Sending or client port.
     pub from: PortRef,
-    /// Receiving or answering end.
+    /// Receiving or server port.
     pub to: PortRef,
 }
 
 impl Pair {
-    /// The same two, the other way.
+    /// Returns the pair with its ports swapped.
     #[must_use]
     pub fn back(&self) -> Self {
         Self { from: self.to.clone(), to: self.from.clone() }
@@ -237,8 +237,8 @@ impl Pair {
 }
 
 impl Topology {
-    /// Whether it is the testbed that a run was recorded on: a run that is older than deeds has
-    /// none in its record.
+    /// True if this is the testbed of a recorded run. A run from before deeds existed has none in
+    /// its record.
     pub fn is_that_of(&self, recorded: &Self) -> bool {
         let mut recorded = recorded.clone();
         for (then, now) in recorded.devices.iter_mut().zip(&self.devices) {
@@ -249,17 +249,17 @@ impl Topology {
         *self == recorded
     }
 
-    /// The named port.
+    /// Returns the named port.
     pub fn port(&self, port: &PortRef) -> Option<&HostPort> {
         self.host(&port.host)?.ports.iter().find(|p| p.name == port.port)
     }
 
-    /// The named host.
+    /// Returns the named host.
     pub fn host(&self, name: &str) -> Option<&Host> {
         self.hosts.iter().find(|h| h.name == name)
     }
 
-    /// The host's port at the other end of the cable in a device's port.
+    /// Returns the host port at the other end of a device port's cable.
     pub fn at_device(&self, device: &str, port: &str) -> Option<PortRef> {
         let ends_there = |end: &CableEnd| matches!(end, CableEnd::Device { device: d, port: p } if d == device && p == port);
         self.hosts.iter().find_map(|host| {
@@ -268,26 +268,26 @@ impl Topology {
         })
     }
 
-    /// Hosts that an agent runs on.
+    /// Hosts that run an agent.
     pub fn agents(&self) -> impl Iterator<Item = &Host> {
         self.hosts.iter().filter(|host| host.runs() == Runs::Agent)
     }
 
-    /// What runs on a port's host.
+    /// Role of a port's host in trials.
     pub fn runs_at(&self, port: &PortRef) -> Runs {
         self.host(&port.host).map_or(Runs::Agent, Host::runs)
     }
 
-    /// The slowest link's rate, where all of them are known: what stands beside a figure must hold
-    /// of whichever link it was measured on.
+    /// Rate of the slowest link; `None` if any rate is unknown. A limit stated with a result must
+    /// hold for whichever link it was measured on.
     pub fn link_rate(&self) -> Option<Rate> {
         let ports = self.hosts.iter().flat_map(|host| &host.ports);
         let rates: Option<Vec<Rate>> = ports.map(|port| port.rate).collect();
         rates?.into_iter().min()
     }
 
-    /// Whether all hosts are this one machine, in a lab or not: they share its processors, and one
-    /// clock stamps them all. One on which nothing runs is nobody's clock.
+    /// True if all hosts are this one machine, in a lab or not: they share its processors, and one
+    /// clock stamps them all. Hosts on which nothing runs do not count.
     pub fn one_machine(&self) -> bool {
         let here = |reach: &str| {
             matches!(reach, "lab" | "local" | SIMULATED)
@@ -296,29 +296,29 @@ impl Topology {
         self.hosts.iter().all(|host| here(&host.reach) || host.runs() == Runs::Nothing)
     }
 
-    /// Whether the hosts are a lab's own.
+    /// True if the hosts belong to a lab.
     pub fn is_lab(&self) -> bool {
         self.hosts.iter().any(|host| host.reach == "lab")
     }
 
-    /// Whether hosts and what is between them share a machine's processors: what a device does
-    /// slows the hosts.
+    /// True if hosts and device share a machine's processors: work of the device then slows the
+    /// hosts.
     pub fn shares_processors(&self) -> bool {
         self.shared_machine || self.is_lab()
     }
 
-    /// Whether no host is real: trials run in virtual time, against a model.
+    /// True if no host is real: trials run in virtual time, against a model.
     pub fn is_simulated(&self) -> bool {
         self.hosts.iter().any(|host| host.reach == SIMULATED)
     }
 
-    /// The first port of each host that leads to a device, or, where there is no device, to another
-    /// host; paired in order: first with second, third with fourth.
+    /// Pairs the first port of each host that leads to a device or, without devices, to another
+    /// host. Pairs follow host order: first with second, third with fourth.
     pub fn measured_pairs(&self) -> Vec<Pair> {
         self.pairs(|p| self.devices.is_empty() || matches!(p.cable, CableEnd::Device { .. }))
     }
 
-    /// As [`Self::measured_pairs`], with the ports that lead to one device of several.
+    /// Pairs the ports that lead to one device of several, like [`Self::measured_pairs`].
     pub fn pairs_across(&self, name: &str) -> Vec<Pair> {
         self.pairs(|p| matches!(&p.cable, CableEnd::Device { device, .. } if device == name))
     }
@@ -326,7 +326,7 @@ impl Topology {
     fn pairs(&self, measured: impl Fn(&HostPort) -> bool) -> Vec<Pair> {
         let ports = self.ports(measured);
         let pair = |two: &[PortRef]| Pair { from: two[0].clone(), to: two[1].clone() };
-        // Nobody sends from a host on which nothing runs.
+        // A host on which nothing runs cannot send.
         let sent = |pair: Pair| match self.runs_at(&pair.from) {
             Runs::Nothing => pair.back(),
             Runs::Agent | Runs::Iperf3 { .. } => pair,
@@ -342,9 +342,9 @@ impl Topology {
         self.hosts.iter().filter_map(first).collect()
     }
 
-    /// The first port of each host that leads to the device, in the order of the device's own
-    /// ports: what is to be paired up by where it is plugged in. Without a device, that of each
-    /// host that leads to another host, in the hosts' order.
+    /// Returns the first port of each host that leads to the device, in the order of the device's
+    /// ports. Without a device, the first port of each host that leads to another host, in host
+    /// order.
     pub fn ports_of(&self, device: Option<&str>) -> Vec<PortRef> {
         let Some(device) = device else {
             return self.ports(|port| matches!(port.cable, CableEnd::Host(_)));
@@ -359,7 +359,7 @@ impl Topology {
         ports
     }
 
-    /// Direct cables among these ports' hosts, no host's twice, in the hosts' order.
+    /// Returns direct cables among these ports' hosts, at most one per host, in host order.
     pub fn cables_among(&self, ports: &[PortRef]) -> Vec<Pair> {
         let among = |host: &str| ports.iter().any(|port| port.host == host);
         let mut used: Vec<&str> = Vec::new();
@@ -379,9 +379,9 @@ impl Topology {
         cables
     }
 
-    /// The direct cable between the same two hosts, which at another time joins the two ports
-    /// themselves; `None` where there is none, and for a pair that
-    /// is itself a direct cable.
+    /// Returns the direct cable between the same two hosts. If the cable takes the device's place
+    /// in another run, that is the pair itself. `None` without one, and for a pair that is a direct
+    /// cable.
     pub fn bypass_of(&self, pair: &Pair) -> Option<Pair> {
         let host = self.host(&pair.from.host)?;
         if self.another_time.is_some() && self.device_between(pair).is_some() {
@@ -396,12 +396,12 @@ impl Topology {
         })
     }
 
-    /// A port's rate, where it is known.
+    /// Returns a port's rate, if known.
     pub fn rate(&self, port: &PortRef) -> Option<Rate> {
         self.port(port)?.rate
     }
 
-    /// What the device at the port's cable holds its ports to.
+    /// Rate limit of the ports of the device at this port's cable, if any.
     pub fn limit(&self, port: &PortRef) -> Option<Rate> {
         match &self.port(port)?.cable {
             CableEnd::Device { device, .. } => {
@@ -411,7 +411,7 @@ impl Topology {
         }
     }
 
-    /// The device that the pair's traffic crosses; `None` for a direct cable.
+    /// Device that the pair's traffic crosses; `None` for a direct cable.
     pub fn device_between(&self, pair: &Pair) -> Option<&Device> {
         match &self.port(&pair.from)?.cable {
             CableEnd::Device { device, .. } => self.devices.iter().find(|d| d.name == *device),
@@ -420,13 +420,13 @@ impl Topology {
     }
 }
 
-/// A device's port name as its letters and its last number, so that `p2` comes before `p10`.
+/// Splits a device's port name into letters and last number, so that `p2` sorts before `p10`.
 fn place_of(name: &str) -> (String, u64) {
     let letters = name.trim_end_matches(|c: char| c.is_ascii_digit());
     (letters.to_owned(), name[letters.len()..].parse().unwrap_or(0))
 }
 
-/// A text is not of the form `name/port`.
+/// Error: the text is not of the form `name/port`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not of the form name/port")]
 pub struct NotAPort(pub String);
@@ -462,7 +462,7 @@ impl TryFrom<String> for PortRef {
     }
 }
 
-/// As people write it in a testbed file: `sw1/1`, `h2/eth1`.
+/// Formats the end as in a testbed file: `sw1/1`, `h2/eth1`.
 impl fmt::Display for CableEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -472,8 +472,8 @@ impl fmt::Display for CableEnd {
     }
 }
 
-/// How a cable end is told from a journal's text: a device's is written `device:sw1/1`, because
-/// only the testbed file knows whether a name is a host's.
+/// Formats the end for a journal. A device's end is written `device:sw1/1`, because only the
+/// testbed file knows whether a name is a host's.
 impl From<CableEnd> for String {
     fn from(end: CableEnd) -> Self {
         match end {

@@ -1,5 +1,5 @@
-//! A trial: a set of flows run together for a while. Data only; this is what a study asks for, what
-//! the journal keys its records by, and what a testbed carries out. Never knows how.
+//! A trial: a set of flows that run together for a while. Data only: studies request trials, the
+//! journal keys its records by them, and testbeds carry them out.
 
 use std::fmt;
 use std::num::NonZeroU16;
@@ -10,45 +10,44 @@ use serde::{Deserialize, Serialize};
 use crate::topology::PortRef;
 use crate::{Flow, Role, alike};
 
-/// What a study asks a testbed to do.
+/// Request from a study to a testbed: a set of flows with their conditions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// What it is for, in a few words: `rtt udp 64 idle`. Shown while it runs.
+    /// Purpose of the trial in a few words: `rtt udp 64 idle`. Shown while it runs.
     pub label: String,
-    /// The path it takes: the device, or the direct cable beside it.
+    /// Path of the flows: the device, or the direct cable beside it.
     pub path: Path,
-    /// The device that the measured flows cross, in the state it has to be in; none on a bare
-    /// cable.
+    /// Device that the measured flows cross, in its required state; `None` on a bare cable.
     #[serde(default)]
     pub subject: Option<Subject>,
-    /// Which block of the study it belongs to, from 0. The block is the sampling unit.
+    /// Block of the study, from 0. The block is the sampling unit.
     pub block: u32,
-    /// Which try this is, from 0: an invalid trial is asked for again under the next number.
+    /// Attempt number, from 0: an invalid trial is repeated under the next number.
     pub attempt: u32,
     /// All flows; they start together.
     #[serde(with = "alike")]
     pub flows: Vec<Flow>,
-    /// How long each phase lasts.
+    /// Duration of each phase.
     pub phases: Phases,
     /// Segmentation and receive offloads of the ports in use.
     pub offloads: Offloads,
-    /// What makes it invalid.
+    /// Conditions that make the trial invalid.
     pub gate: Gate,
-    /// What is done to the device while the load runs, in order.
+    /// Actions on the device during the load, in order.
     #[serde(default)]
     pub events: Vec<Event>,
-    /// Settings that a person has to have made.
+    /// Settings that a person must have made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_hand: Vec<Setting>,
-    /// Which of its run's studies asks for it, from 1 in the plan's order. Journals of 0.2 and
-    /// before don't have it.
+    /// Number of the study in its run, from 1 in the plan's order; `None` in journals of 0.2 and
+    /// before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub study: Option<NonZeroU16>,
 }
 
 impl Trial {
-    /// Flows through the device or over a cable of its own, in the quick profile's phases, with
-    /// offloads off, and nothing else asked for.
+    /// Creates a trial through the device, in the quick profile's phases, with offloads off and
+    /// nothing else requested.
     pub fn quick(label: impl Into<String>, flows: Vec<Flow>, load: Nanos, gate: Gate) -> Self {
         Self {
             label: label.into(),
@@ -66,7 +65,7 @@ impl Trial {
         }
     }
 
-    /// Whether both ask for the same, whichever studies do.
+    /// True if both trials request the same, apart from the study number.
     fn asks_the_same(&self, other: &Self) -> bool {
         let Self {
             label,
@@ -95,8 +94,8 @@ impl Trial {
             && *by_hand == other.by_hand
     }
 
-    /// Whether the recorded trial answers this one: what it asks is the same, and so is the study
-    /// where both tell it.
+    /// True if the recorded trial answers this one: the request is the same, and so is the study
+    /// number where both have one.
     pub fn is_answered_by(&self, recorded: &Self) -> bool {
         let known = self.study.zip(recorded.study);
         known.is_none_or(|(own, other)| own == other) && self.asks_the_same(recorded)
@@ -104,61 +103,61 @@ impl Trial {
 }
 
 impl Trial {
-    /// The port that the first measured flow goes to. Where nobody's commands say what a deed is,
-    /// it is done to the device at the other end of this port's cable.
+    /// Destination port of the first measured flow. Where no commands define a deed, it is done to
+    /// the device at the other end of this port's cable.
     pub fn receiver(&self) -> Option<&PortRef> {
         self.flows.iter().find(|flow| flow.role == Role::Measured).map(|flow| &flow.to)
     }
 }
 
-/// A setting that no command reaches: another NIC in the hosts, another kind of cable.
+/// Setting that no command can change: another NIC in the hosts, another kind of cable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
-    /// What is set: `nic`.
+    /// Name of the setting: `nic`.
     pub factor: String,
-    /// To what: `x722`.
+    /// Value of the setting: `x722`.
     pub level: String,
 }
 
-/// A device in one of its variants: another kernel, another setting.
+/// Device in one of its variants: another kernel, another setting.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Subject {
-    /// The device's name in the topology.
+    /// Name of the device in the topology.
     pub device: String,
-    /// The variant's name; none is the device as it is found.
+    /// Name of the variant; `None` for the device as found.
     #[serde(default)]
     pub variant: Option<String>,
 }
 
-/// Something done to the subject during a trial.
+/// Action on the subject during a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// After the load's start.
+    /// Time after the load's start.
     pub at: Nanos,
-    /// What.
+    /// Action to perform.
     pub deed: Deed,
 }
 
-/// What can be done to a device.
+/// Action on a device.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Deed {
-    /// It is reset by the testbed's hook (RFC 6201).
+    /// Reset by the testbed's hook (RFC 6201).
     Reset,
-    /// One of the deeds that the testbed knows of it is done: [`crate::topology::KnownDeed`].
+    /// Action that the testbed defines for the device: [`crate::topology::KnownDeed`].
     Do {
-        /// The deed's name.
+        /// Name of the deed.
         name: String,
     },
-    /// The deed is undone.
+    /// Reversal of such an action.
     Undo {
-        /// The deed's name.
+        /// Name of the deed.
         name: String,
     },
 }
 
 impl fmt::Display for Deed {
-    /// `reset`, `link-down`, `undo link-down`
+    /// Formats the deed: `reset`, `link-down`, `undo link-down`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reset => f.write_str("reset"),
@@ -168,18 +167,18 @@ impl fmt::Display for Deed {
     }
 }
 
-/// Which way a trial's measured flows go.
+/// Path of a trial's measured flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Path {
-    /// Through the device under test (or, where the testbed is only a cable, the cable).
+    /// Through the device under test, or the cable if the testbed is only a cable.
     Device,
     /// The direct cable between the same hosts.
     Bypass,
 }
 
 impl Path {
-    /// `device`, `bypass`
+    /// Name of the path: `device`, `bypass`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Device => "device",
@@ -188,21 +187,21 @@ impl Path {
     }
 }
 
-/// The phases of RFC 2544 §23 around the load.
+/// Phases of RFC 2544 §23 around the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {
     /// Wait after the learning frames, before the load.
     pub learned: Nanos,
-    /// The load itself.
+    /// Duration of the load.
     pub load: Nanos,
-    /// Receivers stay open this long for residual frames.
+    /// Time that receivers stay open for residual frames.
     pub residual: Nanos,
     /// Rest before the next trial.
     pub settle: Nanos,
 }
 
 impl Phases {
-    /// The RFC's: two seconds, the load, two seconds, five seconds.
+    /// Phases of the RFC: two seconds, the load, two seconds, five seconds.
     pub const fn strict(load: Nanos) -> Self {
         Self {
             learned: Nanos::from_secs(2),
@@ -212,7 +211,7 @@ impl Phases {
         }
     }
 
-    /// Shortened for a look; figures from it carry a caveat.
+    /// Phases shortened for a quick look; results carry a caveat.
     pub const fn quick(load: Nanos) -> Self {
         Self {
             learned: Nanos::from_millis(20),
@@ -222,36 +221,36 @@ impl Phases {
         }
     }
 
-    /// All phases together.
+    /// Total duration of all phases.
     pub fn total(&self) -> Nanos {
         self.learned + self.load + self.residual + self.settle
     }
 }
 
-/// What the kernel may do with several frames at once on the ports in use.
+/// Segmentation and receive offloads of the ports in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Offloads {
     /// TSO, GSO and GRO off, so that a frame is a frame. Restored afterwards.
     #[default]
     Off,
-    /// As the host has them; only recorded.
+    /// Offloads unchanged, only recorded.
     AsFound,
 }
 
-/// What a moved tester counter means for the trial.
+/// Effect of a moved tester counter on the trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gate {
     /// Any tester-side loss, or an offered load off by more than 0.1 %, makes the trial invalid.
     Strict,
-    /// The same, but for single frames that were late, for processors that other programs had, and
-    /// for measured flows that sent less than asked: for studies that allow for senders that were
-    /// held up, and lose something whatever the hosts do. A connection's own series tells what held
-    /// it up, and a burst's stamps for how long it was.
+    /// Strict, except for single late frames, processors used by other programs, and measured flows
+    /// that sent less than asked. For studies that allow for delayed senders and lose frames in any
+    /// case. A connection's time series shows its delays, a burst's timestamps how long it was
+    /// delayed.
     Uneven,
-    /// A flood: the tester is meant to be at its limit, so its own loss makes the figure a lower
-    /// bound instead.
+    /// Flood: the tester is meant to be at its limit, so its own loss makes the result a lower
+    /// bound.
     Flood,
 }
 

@@ -1,7 +1,7 @@
-//! Whether a trial may be used. Pure: counts in, outcome out.
+//! Validity of trials. Pure: counts in, outcome out.
 //!
-//! Owns the gates. Never decides what a loss means; it only says that a trial's loss can't be laid
-//! at the device's door.
+//! Owns the gates. Never decides what a loss means; only says that it cannot be attributed to the
+//! device.
 
 mod lifted;
 
@@ -22,42 +22,42 @@ use crate::record::{
 };
 use crate::{Datagrams, Echo, Flow, FlowKind, Gate, Path, Role, Schedule, Trial};
 
-/// Largest share by which the offered load may differ from what was asked.
+/// Largest relative difference between offered and requested load.
 pub const OFFERED_LOAD_TOLERANCE: f64 = 0.001;
 
-/// Largest share of frames that an emulated device may have handed over late: more is a device that
-/// falls behind, less is a machine with other business.
+/// Largest share of frames that an emulated device may hand over late. Above it the device falls
+/// behind; below it the machine was merely busy.
 pub const EMULATOR_LATE_TOLERANCE: f64 = 0.05;
 
-/// Largest share of frames that may have reached the device at another time than they were to, in a
-/// trial that lost some: so much, at most, may the lost share be wrong by. It holds of frames that
-/// the sender sent late, and of those that an emulated device's model was shown late.
+/// Largest share of frames that may reach the device at the wrong time in a trial with losses; the
+/// loss ratio is wrong by at most this much. Applies to frames sent late, and to frames that an
+/// emulated device's model saw late.
 pub const UNTIMELY_TOLERANCE: f64 = 0.01;
 
-/// Other programs' share of a host's processors, the hypervisor's among it, from which on a loss
-/// may be theirs, if that is also more than was left over. Below it is what any system does by
-/// itself.
+/// Least share of a host's processors used by other programs and the hypervisor that may explain a
+/// loss, if it also exceeds the idle share. Any system uses less than this by itself.
 pub const FOREIGN_SHARE: f64 = 0.1;
 
-/// What part of the residual time a sender may run into: what it hands over by then has as long
-/// again to come.
+/// Divisor of the residual time: a sender may run into this part of it, so that its last frames
+/// have at least as long to arrive.
 const OVERRUN_SHARE: u64 = 2;
 
-/// How well a program knows when its first and last frame left: it may have been woken late for
-/// either. In trials of a second or more this is within the tolerance anyway.
+/// Uncertainty of a program's first and last departure: it may have been woken late for either.
+/// Within the tolerance anyway in trials of a second or more.
 pub const EDGE: Nanos = Nanos::from_millis(1);
 
 /// Judges a trial that ran to its end. `flows` are in the trial's order.
 ///
-/// Under [`Gate::Flood`] only a link that flapped and a flow that arrived nowhere make it invalid,
-/// and where flows wait for answers an emulated device that fell behind: what it does late they
-/// send late. Under [`Gate::Uneven`] all counts that strict trials do, but for late frames, busy
-/// processors, other people's frames, and a device that pauses hosts whose flows all wait for
-/// answers or for room. Under neither of these two gates do those spoil a trial: figures say so.
-/// Exchanges are never spoilt by a device that pauses. A device to which something is done during
-/// the trial may take its links down. What is only suspected of the tester, that others had its
-/// processors or that its frames were late, does not count where the books place each lost frame in
-/// the device.
+/// Under [`Gate::Flood`] a trial is invalid only if a link flapped or a flow delivered nothing.
+/// Flows that wait for answers also need an emulated device that kept up: its delays become theirs.
+///
+/// Under [`Gate::Uneven`] all counts of strict trials apply, with exceptions: late frames, busy
+/// processors, foreign frames, and a device that pauses hosts whose flows all wait for answers or
+/// for room. Under neither gate do those make a trial invalid: results state them instead.
+///
+/// PAUSE frames from a device never invalidate an exchange. A device that is acted on during the
+/// trial may take its links down. Mere suspicions, other programs on the processors or late frames,
+/// do not count if the accounting places each lost frame in the device.
 pub fn judge(
     trial: &Trial,
     flows: &[FlowRecord],
@@ -95,13 +95,13 @@ pub fn judge(
     if reasons.is_empty() { Outcome::Valid } else { Outcome::Invalid { reasons } }
 }
 
-/// Every counter that shows a loss on the tester's side, whatever the gate.
+/// Returns every counter that shows a loss on the tester's side, whatever the gate.
 ///
-/// Three counters can't tell the trial's frames from others: `rx_dropped` also counts protocols
-/// that nobody speaks (a switch's spanning tree), `tx_dropped` and `softnet_dropped` may be the
-/// device's where hosts and device share a kernel. They count only when one of the trial's own
-/// frames is missing; `tx_dropped` only beyond what the device's ports dropped on receipt, and
-/// `softnet_dropped` only where no port tells its own share of it by `rx_dropped`.
+/// Three counters cannot tell the trial's frames from others. `rx_dropped` also counts protocols
+/// without a listener (a switch's spanning tree). `tx_dropped` and `softnet_dropped` may be the
+/// device's if hosts and device share a kernel. They count only if one of the trial's own frames is
+/// missing. `tx_dropped` counts only beyond what the device's ports dropped on receipt, and
+/// `softnet_dropped` only if no port reports its share of it by `rx_dropped`.
 pub fn tester_losses(
     trial: &Trial,
     flows: &[FlowRecord],
@@ -151,9 +151,9 @@ pub fn tester_losses(
     found
 }
 
-/// Whether PAUSE frames that hosts see are the device's answer and no loss of the tester's: flows
-/// that wait for answers, or for room, are only slowed by them. An exchange has no other load than
-/// what it gets, whatever the gate. Over a direct cable only another host can have sent them.
+/// True if PAUSE frames at the hosts are the device's backpressure, not a loss of the tester's.
+/// Flows that wait for answers or for room are only slowed by them. An exchange is always such a
+/// flow, whatever the gate. Over a direct cable only another host can have sent them.
 fn may_pause(trial: &Trial) -> bool {
     let exchanges = |flow: &Flow| matches!(flow.kind, FlowKind::Exchange(_));
     let waits = |flow: &Flow| !matches!(flow.kind, FlowKind::Datagrams(_));
@@ -162,9 +162,8 @@ fn may_pause(trial: &Trial) -> bool {
         && (flows.iter().all(exchanges) || (trial.gate == Gate::Uneven && flows.iter().all(waits)))
 }
 
-/// What an emulated device says of itself that makes its figures doubtful, where `lost` frames did
-/// not come. A frame that its model was shown late leaves a queue idle before, and meets others
-/// after.
+/// Counters of an emulated device that make its results doubtful, given `lost` missing frames. A
+/// frame that the model sees late leaves a queue idle first and competes with others later.
 fn emulator_defects(port: &PortCounters, lost: u64) -> Vec<Defect> {
     let told = |name: &str| port.counters.get(name).copied().unwrap_or(0);
     let exceeds = |name: &str, share: f64, of: &str| told(name) as f64 > share * told(of) as f64;
@@ -185,8 +184,8 @@ fn emulator_defects(port: &PortCounters, lost: u64) -> Vec<Defect> {
     broken.map(defect).collect()
 }
 
-/// Flows that lost frames and whose senders handed the last over when receivers were about to
-/// close, or had closed: whatever came of those, nobody was there to count it.
+/// Flows with losses whose senders handed over their last frames when receivers were about to
+/// close, or had closed: nobody was there to count those frames.
 fn overruns(trial: &Trial, flows: &[FlowRecord]) -> Vec<Defect> {
     let near = (trial.phases.residual / OVERRUN_SHARE).max(EDGE);
     let defect = |(flow, record): (&Flow, &FlowRecord)| {
@@ -197,7 +196,7 @@ fn overruns(trial: &Trial, flows: &[FlowRecord]) -> Vec<Defect> {
     trial.flows.iter().zip(flows).filter_map(defect).collect()
 }
 
-/// Hosts whose processors others had, in a trial that lost something.
+/// Hosts whose processors were used by others, in a trial with losses.
 fn foreign_load(flows: &[FlowRecord], hosts: &[HostUsage]) -> Vec<Defect> {
     if flows.iter().all(|flow| missed(flow) == 0) {
         return Vec::new();
@@ -208,7 +207,7 @@ fn foreign_load(flows: &[FlowRecord], hosts: &[HostUsage]) -> Vec<Defect> {
     hosts.iter().filter_map(defect).collect()
 }
 
-/// Ports that carried other people's frames beside the trial's: whatever it shows is then of both.
+/// Ports with foreign frames beside the trial's: their counters show both.
 fn others_frames(
     trial: &Trial,
     flows: &[FlowRecord],
@@ -221,8 +220,8 @@ fn others_frames(
         .collect()
 }
 
-/// The share of a host's processors that other programs and the hypervisor had, 0…1, where it is
-/// [`FOREIGN_SHARE`] or more, and more than was left over: else the scheduler had a place for
+/// Share of a host's processors used by other programs and the hypervisor, 0…1. `None` if it is
+/// below [`FOREIGN_SHARE`], or no more than the idle share: the scheduler then had room for
 /// everybody.
 pub fn taken_by_others(host: &HostUsage) -> Option<f64> {
     let Usage { busy, stolen, .. } = host.usage;
@@ -230,12 +229,12 @@ pub fn taken_by_others(host: &HostUsage) -> Option<f64> {
     (share >= FOREIGN_SHARE && share > left).then_some(share)
 }
 
-/// Whether what a flow sends depends on when its answers came.
+/// True if a flow's sending depends on the arrival of answers.
 const fn waits_for_answers(record: &FlowRecord) -> bool {
     matches!(record, FlowRecord::Bulk(_) | FlowRecord::Exchange(_) | FlowRecord::Storage(_))
 }
 
-/// How many frames of the flow did not come (for TCP: had to be sent again).
+/// Number of the flow's frames that did not arrive (for TCP: that were retransmitted).
 fn missed(record: &FlowRecord) -> u64 {
     match record {
         FlowRecord::Echo(echo) => echo.answers.lost(echo.sent),
@@ -276,8 +275,7 @@ fn flow_defects(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Result<Vec<D
     if arrived == 0 {
         return Ok(vec![Defect::NothingReceived { flow: flow.id }]);
     }
-    // What a measured flow sent stands in its record; a load beside it is what was asked for, or
-    // nothing.
+    // A measured flow's record says what it sent; a background load must match its request.
     let uneven = |defect: &Defect| match defect {
         Defect::Late { .. } | Defect::Burst { .. } => true,
         Defect::OfferedLoad { .. } => flow.role == Role::Measured,
@@ -290,7 +288,7 @@ fn flow_defects(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Result<Vec<D
     })
 }
 
-/// What is wrong with a device's count, whatever the gate: then there is none.
+/// Defect of a device's count that applies under any gate: the count is then unusable.
 fn miscounted(flow: u16, seen: &DatagramsRecord) -> Option<Defect> {
     let count = seen.at_device.as_ref()?;
     let place = count.port.clone();
@@ -301,16 +299,15 @@ fn miscounted(flow: u16, seen: &DatagramsRecord) -> Option<Defect> {
     Some(Defect::Overcounted { flow, place, counted, sent: seen.sent })
 }
 
-/// Any payload at all, either way: a pair that a device starves to less than a message still has a
-/// figure, while one that never spoke has none.
+/// Payload in either direction. A pair that a device starves to less than one message still has a
+/// result; one that never delivered an octet has none.
 fn payload_seen(record: &ExchangeRecord) -> u64 {
     let of = |end: &ReceiptRecord| end.octets.0.max(end.intervals.iter().map(|o| o.0).sum());
     of(&record.forward) + of(&record.backward)
 }
 
-/// RFC 2544's constant load: the frames whose time came must have left, at the rate asked for. Of a
-/// burst every frame must have left, and no more. One frame more or less is no deviation of a rate,
-/// however few there are.
+/// Checks RFC 2544's constant load: due frames must have left, at the requested rate. A burst must
+/// have sent exactly its frames. One frame more or less is never a deviation of a rate.
 fn datagram_load(id: u16, asked: &Datagrams, record: &DatagramsRecord) -> Vec<Defect> {
     let sending = record.sending;
     match asked.schedule {
@@ -327,7 +324,7 @@ fn datagram_load(id: u16, asked: &Datagrams, record: &DatagramsRecord) -> Vec<De
             let (high, low) = (sending.min(after), sending.saturating_sub(after));
             let due = from.0 * high.as_secs_f64() + to.0 * low.as_secs_f64();
             let mean = due / sending.as_secs_f64().max(f64::MIN_POSITIVE);
-            // A sender that stopped before the fall has not shown the load after it.
+            // A sender that stopped before the change of rate has not shown the load after it.
             let mut defects = paced_load(id, asked, record, (FrameRate(mean), due));
             if sending <= after && defects.is_empty() {
                 let sent = record.sending_rate().0;
@@ -338,7 +335,7 @@ fn datagram_load(id: u16, asked: &Datagrams, record: &DatagramsRecord) -> Vec<De
     }
 }
 
-/// `due` frames were to follow the first, at a mean of `rate`.
+/// Checks a paced load: `due` frames were to follow the first, at a mean of `rate`.
 fn paced_load(
     id: u16,
     asked: &Datagrams,
@@ -350,13 +347,13 @@ fn paced_load(
     let edge = rate.0 * EDGE.as_secs_f64();
     let lost = record.received.lost(record.sent);
     let refused = deviates(record.sent as f64, record.offered as f64);
-    // All that were due left, the first of them late, and all came: the path passed more than was
-    // asked of it.
+    // All due frames left, the first of them late, and all arrived: the path carried more than
+    // asked.
     let begun_late = gaps > due && record.late > 0 && lost == 0;
     let off_rate = deviates(gaps, due) && (gaps - due).abs() > edge && !begun_late;
     if refused || off_rate || record.sent < 2 {
         let taken = record.sent as f64 / record.offered.max(1) as f64;
-        // Of frames that were refused the share counts, however fast the others left.
+        // Where frames were refused, their share counts, however fast the others left.
         let most = if refused { rate.0 * taken } else { f64::INFINITY };
         let sent = record.sending_rate().0.min(most);
         defects.push(Defect::OfferedLoad { flow: id, asked: rate.0, sent });
@@ -365,9 +362,9 @@ fn paced_load(
         let (longest, limit) = (record.longest_burst, asked.burst_limit);
         defects.push(Defect::Burst { flow: id, longest, limit });
     }
-    // A device has to hold what comes at once after a pause: as many frames as were late. So many
-    // more than the device would have lost by itself may be gone: those that found its queue full,
-    // for each of which it was idle before.
+    // After a pause the device receives as many frames at once as were late. It may lose up to that
+    // many more than otherwise: those that found its queue full, for each of which it was idle
+    // before.
     let many = record.late as f64 > UNTIMELY_TOLERANCE * record.sent as f64;
     if lost > 0 && (lost <= record.late || many) {
         defects.push(Defect::Late { flow: id, late: record.late, lost });
@@ -375,7 +372,7 @@ fn paced_load(
     defects
 }
 
-/// An open loop's requests must all have left; when each of them did is in its latency already.
+/// Checks an open loop: all requests must have left; their lateness is part of their latency.
 fn echo_load(id: u16, asked: &Echo, record: &EchoRecord, trial: &Trial) -> Vec<Defect> {
     let Schedule::Paced(rate) = asked.schedule else { return Vec::new() };
     let seconds = trial.phases.load.as_secs_f64();

@@ -1,4 +1,4 @@
-//! What the newest trial over each port came to: for the colours of the testbed's picture.
+//! State of each port after its newest trial, for the colours in the testbed's picture.
 //!
 //! Never a verdict: one trial has none.
 
@@ -11,41 +11,41 @@ use trial::{Trial, TrialRecord};
 use method::run::all_exactly;
 use page::numbers;
 
-/// A port, as its newest trial left it.
+/// Port in its state after its newest trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PortLine {
-    /// `h1/eth1`
+    /// Port: `h1/eth1`.
     pub port: String,
-    /// How it went.
+    /// State of the port.
     pub state: PortState,
-    /// The same in words, with numbers.
+    /// State in words, with numbers.
     pub said: String,
 }
 
-/// How a trial went, the worse the later.
+/// Result of a trial for a port, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortState {
     /// No frame of its flows is missing.
     Whole,
-    /// Some are.
+    /// Some frames are missing.
     Lossy,
-    /// It does not count.
+    /// The trial does not count.
     Spoilt,
 }
 
-/// By the port's name.
+/// Port states by port name.
 pub type Ports = BTreeMap<String, PortLine>;
 
-/// What a trial says of its ports.
+/// Result of a trial for its ports.
 pub struct TrialPorts {
-    /// By port: frames lost of frames sent, of all flows that end there.
+    /// Frames lost and frames sent per port, over all flows that end there.
     pub ports: BTreeMap<String, (u64, u64)>,
-    /// Why it does not count.
+    /// Reason why the trial does not count; `None` if it does.
     pub spoilt: Option<String>,
 }
 
-/// Takes what the trial of that number says.
+/// Records a trial's result for its ports.
 pub fn take(ports: &mut Ports, number: u64, seen: TrialPorts) {
     for (port, (lost, sent)) in seen.ports {
         let (state, said) = match (&seen.spoilt, lost) {
@@ -60,7 +60,7 @@ pub fn take(ports: &mut Ports, number: u64, seen: TrialPorts) {
     }
 }
 
-/// What a trial's record says.
+/// Extracts a trial's result for its ports.
 pub fn seen(trial: &Trial, record: &TrialRecord) -> TrialPorts {
     let spoilt = match &record.outcome {
         Outcome::Valid => None,
@@ -78,8 +78,7 @@ pub fn seen(trial: &Trial, record: &TrialRecord) -> TrialPorts {
     TrialPorts { ports, spoilt }
 }
 
-/// Frames of a flow that did not come, and those sent. What TCP sends again is no loss to whom it
-/// serves.
+/// Frames of a flow lost and sent. TCP retransmissions are no loss to the application.
 fn missing(flow: &FlowRecord) -> (u64, u64) {
     match flow {
         FlowRecord::Datagrams(seen) => (seen.received.lost(seen.sent), seen.sent),

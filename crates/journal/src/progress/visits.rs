@@ -1,6 +1,6 @@
-//! A watch under way: its visits as lines, ports and points, as trials are.
+//! Progress of a watch: its visits as lines, ports and points, like trials.
 //!
-//! Never a change: that is the watch's to find.
+//! Never a change: finding changes is the watch's task.
 
 use method::watch::{Came, Visit, WatchSpec, What};
 use page::Unit;
@@ -10,7 +10,7 @@ use super::{TrialLine, Values};
 use method::run::all_exactly;
 use page::numbers;
 
-/// A visit in a line; none of a way that the watch does not have.
+/// Returns a visit as one line; `None` if the watch does not have its path.
 pub fn line(ordinal: u64, visit: &Visit, watch: &WatchSpec) -> Option<TrialLine> {
     let way = watch.ways.get(visit.way)?;
     let what = match visit.what {
@@ -23,7 +23,7 @@ pub fn line(ordinal: u64, visit: &Visit, watch: &WatchSpec) -> Option<TrialLine>
         began_unix_ns: visit.at_unix_ns.to_string(),
         label: format!("{} to {}, {what}", way.from, way.to),
         path: way.path.as_str(),
-        // Nothing that comes is a finding, not a fault of the trial.
+        // A missing answer is a result, not a fault of the trial.
         outcome: match &visit.came {
             Came::Valid | Came::Nothing => "valid",
             Came::Invalid(_) => "invalid",
@@ -38,18 +38,18 @@ pub fn line(ordinal: u64, visit: &Visit, watch: &WatchSpec) -> Option<TrialLine>
     })
 }
 
-/// What it says of the ports of its way.
+/// Extracts the visit's result for the ports of its path.
 pub fn seen(visit: &Visit, watch: &WatchSpec) -> Option<TrialPorts> {
     let way = watch.ways.get(visit.way)?;
     let counted = [visit.there, visit.back].into_iter().flatten();
     let (lost, sent) = counted.fold((0, 0), |(lost, sent), one| (lost + one.lost, sent + one.sent));
-    // Where nothing came, something was lost, whatever was counted.
+    // If nothing arrived, something was lost, whatever was counted.
     let lost = if visit.came == Came::Nothing { lost.max(1) } else { lost };
     let ports = [&way.from, &way.to].map(|port| (port.to_string(), (lost, sent.max(lost))));
     Some(TrialPorts { ports: ports.into(), spoilt: spoilt(visit) })
 }
 
-/// Why it does not count.
+/// Reason why the visit does not count; `None` if it does.
 fn spoilt(visit: &Visit) -> Option<String> {
     match &visit.came {
         Came::Valid | Came::Nothing => None,

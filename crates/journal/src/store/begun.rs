@@ -1,6 +1,6 @@
-//! Deeds that a run began at a device and that have a way back, until they are undone.
+//! Reversible deeds that a run began at a device, until they are undone.
 //!
-//! Owns that list alone. Never undoes anything: whoever goes on with the run does.
+//! Owns that list alone. Never undoes anything: whoever continues the run does.
 
 use rusqlite::{Row, params};
 use trial::topology::Device;
@@ -8,17 +8,17 @@ use trial::{Deed, Topology, Trial};
 
 use super::{Store, StoreError, schema};
 
-/// A deed that was begun, and perhaps not undone.
+/// Deed that was begun, and may not have been undone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BegunDeed {
-    /// The device's name.
+    /// Name of the device.
     pub device: String,
-    /// The deed's.
+    /// Name of the deed.
     pub deed: String,
 }
 
 impl BegunDeed {
-    /// What a trial is going to do that outlives the process: not in a lab, nor in a model.
+    /// Deeds of a trial that outlive the process: none in a lab or a simulation.
     pub(crate) fn of_trial(trial: &Trial, topology: &Topology) -> Vec<Self> {
         let Some(subject) = &trial.subject else { return Vec::new() };
         let device = topology.devices.iter().find(|device| device.name == subject.device);
@@ -42,22 +42,22 @@ impl BegunDeed {
 }
 
 impl Store {
-    /// Notes that a run (full id) is about to do this: from here on it may be done.
+    /// Notes that a run (full id) is about to perform a deed: from here on it may be done.
     pub(crate) fn note_begun(&self, run: &str, begun: &BegunDeed) -> Result<(), StoreError> {
         let sql = "INSERT OR IGNORE INTO begun_deed (run, device, deed) VALUES (?1, ?2, ?3)";
         let noted = self.db.execute(sql, params![run, begun.device, begun.deed]);
         noted.map(drop).map_err(|e| self.write_error(said(run, begun), e))
     }
 
-    /// Notes that it is undone.
+    /// Notes that a deed is undone.
     pub fn note_undone(&self, run: &str, begun: &BegunDeed) -> Result<(), StoreError> {
         let sql = "DELETE FROM begun_deed WHERE run = ?1 AND device = ?2 AND deed = ?3";
         let noted = self.db.execute(sql, params![run, begun.device, begun.deed]);
         noted.map(drop).map_err(|e| self.write_error(said(run, begun), e))
     }
 
-    /// What runs (full ids) began and is not known to be undone; nothing in a journal of a version
-    /// without such a list.
+    /// Deeds that runs (full ids) began and that are not known to be undone. Empty for a journal of
+    /// a version without this list.
     pub fn all_begun_deeds(&self) -> Result<Vec<(String, BegunDeed)>, StoreError> {
         if self.version()? < schema::WITH_BEGUN_DEEDS {
             return Ok(Vec::new());
@@ -71,7 +71,7 @@ impl Store {
         fetch().map_err(|e| self.read_error("the deeds that runs began".into(), e))
     }
 
-    /// What a run (full id) began and is not known to be undone, the last one first.
+    /// Deeds that a run (full id) began and that are not known to be undone, the last one first.
     pub fn begun_deeds(&self, run: &str) -> Result<Vec<BegunDeed>, StoreError> {
         let sql = "SELECT device, deed FROM begun_deed WHERE run = ?1 ORDER BY rowid DESC";
         let row = |r: &Row<'_>| Ok(BegunDeed { device: r.get(0)?, deed: r.get(1)? });

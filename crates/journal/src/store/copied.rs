@@ -1,4 +1,4 @@
-//! A copy of the whole journal, as it is at one moment, whoever writes it meanwhile.
+//! Copy of the whole journal at one moment, while others may write to it.
 //!
 //! Never changes the journal itself.
 
@@ -11,7 +11,7 @@ impl Store {
     pub fn copy(&self, into: &Path) -> Result<(), StoreError> {
         let what = || format!("a copy of it to {}", into.display());
         let failed = |cause| self.write_error(what(), cause);
-        // What is written is the copy alone, and that connection may write nothing else meanwhile.
+        // Only the copy is written; the connection may write nothing else meanwhile.
         let alone = |only: bool| self.db.pragma_update(None, "query_only", only);
         let was: bool =
             self.db.pragma_query_value(None, "query_only", |row| row.get(0)).map_err(failed)?;

@@ -1,25 +1,25 @@
-//! What can go wrong with a store, and what to do about it.
+//! Errors of a store, and hints for the user.
 
 use std::path::PathBuf;
 
-/// A store could not be opened, read or written.
+/// Error on opening, reading or writing a store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The directory it should lie in can't be made.
+    /// The directory of the file cannot be created.
     #[error("create directory {} for the store", path.display())]
     Directory {
         /// The directory.
         path: PathBuf,
-        /// The kernel's answer.
+        /// Error of the kernel.
         #[source]
         cause: std::io::Error,
     },
-    /// The file can't be opened or is no database.
+    /// The file cannot be opened or is no database.
     #[error("open store {}", path.display())]
     Open {
         /// The file.
         path: PathBuf,
-        /// SQLite's answer.
+        /// Error of SQLite.
         #[source]
         cause: rusqlite::Error,
     },
@@ -29,12 +29,12 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The file calls itself a journal, and its schema is none that this program makes.
+    /// The file claims to be a journal, but its schema is not one that this program makes.
     #[error("open store {}: {what}", path.display())]
     Altered {
         /// The file.
         path: PathBuf,
-        /// Which object of its schema, and how it differs.
+        /// Object of the schema, and its difference.
         what: String,
     },
     /// The file was written by a newer version.
@@ -42,12 +42,12 @@ pub enum StoreError {
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// Version of the file.
         found: i64,
-        /// Ours.
+        /// Newest version that this program knows.
         known: i64,
     },
-    /// The file was written by an older version, and can't be brought up to date where it is.
+    /// The file was written by an older version and cannot be upgraded in place.
     #[error(
         "open store {}: it is of an older version and can't be brought up to date where it is",
         path.display()
@@ -56,121 +56,121 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// Something could not be kept.
+    /// Something could not be written.
     #[error("write {what} to store {}", path.display())]
     Write {
-        /// What.
+        /// Item that was to be written.
         what: String,
         /// The file.
         path: PathBuf,
-        /// SQLite's answer.
+        /// Error of SQLite.
         #[source]
         cause: rusqlite::Error,
     },
-    /// Something could not be fetched.
+    /// Something could not be read.
     #[error("read {what} from store {}", path.display())]
     Read {
-        /// What.
+        /// Item that was to be read.
         what: String,
         /// The file.
         path: PathBuf,
-        /// SQLite's answer.
+        /// Error of SQLite.
         #[source]
         cause: rusqlite::Error,
     },
-    /// A query did not end in the time that a file of this size may need.
+    /// A query exceeded the time limit for a file of this size.
     #[error("read {what} from store {}: not done after {seconds:.1} s of processor time", path.display())]
     Endless {
-        /// What.
+        /// Item that was queried.
         what: String,
         /// The file.
         path: PathBuf,
-        /// The limit.
+        /// Limit in seconds.
         seconds: f64,
     },
-    /// More is kept than this program ever keeps.
+    /// The file holds more than this program ever writes.
     #[error("read {what} from store {}: it is larger than {most} MiB", path.display())]
     TooLarge {
-        /// What.
+        /// Item that is too large.
         what: String,
         /// The file.
         path: PathBuf,
-        /// The limit.
+        /// Limit in MiB.
         most: usize,
     },
     /// A trial with its record is larger than what could be read again.
     #[error("write {what} to store {}: with its record it has {octets} octets, at most {most} fit", path.display())]
     TooLong {
-        /// Which.
+        /// Trial in question.
         what: String,
         /// The file.
         path: PathBuf,
-        /// Its octets.
+        /// Size in octets.
         octets: usize,
-        /// The limit.
+        /// Limit in octets.
         most: usize,
     },
-    /// What is kept, or what should be kept, is not of the expected shape.
+    /// The stored data, or the data to store, does not have the expected form.
     #[error("decode {what} of store {}", path.display())]
     Decode {
-        /// What.
+        /// Item in question.
         what: String,
         /// The file.
         path: PathBuf,
-        /// Where it differs.
+        /// Position and cause.
         #[source]
         cause: serde_json::Error,
     },
-    /// What is kept can't be unpacked.
+    /// The stored data cannot be unpacked.
     #[error("read {what} from store {}: its octets are damaged", path.display())]
     Damaged {
-        /// What.
+        /// Item in question.
         what: String,
         /// The file.
         path: PathBuf,
     },
-    /// No such run.
+    /// There is no such run.
     #[error("find run `{asked}` in store {}", path.display())]
     NoRun {
-        /// As the user wrote it.
+        /// Name as the user wrote it.
         asked: String,
         /// The file.
         path: PathBuf,
     },
-    /// A prefix of several runs.
+    /// A prefix fits several runs.
     #[error("find run `{asked}`: it fits {}", fitting.join(", "))]
     Ambiguous {
-        /// As the user wrote it.
+        /// Name as the user wrote it.
         asked: String,
-        /// Some of the runs it fits.
+        /// Some of the runs that it fits.
         fitting: Vec<String>,
     },
-    /// Two runs have one id.
+    /// Two runs have the same id.
     #[error("merge store {} into {}: run {run} is another run here", other.display(), path.display())]
     Another {
         /// The id.
         run: String,
-        /// The file it is in.
+        /// File that holds the run.
         path: PathBuf,
-        /// The file it should have come from.
+        /// File that it should have come from.
         other: PathBuf,
     },
-    /// The testbed at hand is not the one the run was recorded on.
+    /// The current testbed is not the one that the run was recorded on.
     #[error(
         "resume run `{run}`: it was recorded on testbed `{recorded}`, which differs from `{present}` now"
     )]
     TestbedChanged {
         /// The run.
         run: String,
-        /// The recorded testbed's name.
+        /// Name of the recorded testbed.
         recorded: String,
-        /// The present one's name.
+        /// Name of the current testbed.
         present: String,
     },
 }
 
 impl StoreError {
-    /// What the user can do about it, for a `hint:` line.
+    /// Remedy for the user, for a `hint:` line; `None` if there is none.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Directory { .. } => Some("name a writable place with --journal FILE"),

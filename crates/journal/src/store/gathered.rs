@@ -1,4 +1,4 @@
-//! Rows of a query, read one by one, within what a reader may hold of them at once.
+//! Rows of a query, read one by one, with a bound on what a reader holds at once.
 //!
 //! Owns those bounds: whatever a journal holds, and however often its pages are linked, a reader's
 //! memory is bounded by the file's own size. Never knows what a row means.
@@ -8,12 +8,12 @@ use rusqlite::{Params, Row};
 
 use super::{Store, StoreError};
 
-/// Octets that a reader may hold of any journal; of a larger one as many more as its file has.
+/// Octets that a reader may hold from any journal; the size of the file is added.
 const HELD: usize = 64 << 20;
-/// A packed trial may be so many times larger when it is unpacked; honest ones are up to 21 times.
+/// Largest ratio of unpacked to packed size of a trial; honest ones reach 21.
 const UNPACKED: usize = 40;
 
-/// How much a reader holds, and how much it may.
+/// Octets that a reader holds, and their limit.
 #[derive(Debug)]
 pub(super) struct Held {
     octets: usize,
@@ -21,17 +21,17 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Of texts that lie in the file as they are.
+    /// Creates the bound for texts that lie unpacked in the file.
     pub(super) fn texts(file: u64) -> Self {
         Self { octets: 0, most: HELD.saturating_add(usize::try_from(file).unwrap_or(usize::MAX)) }
     }
 
-    /// Of trials, packed or not.
+    /// Creates the bound for trials, packed or not.
     pub(super) const fn trials() -> Self {
         Self { octets: 0, most: HELD }
     }
 
-    /// So many octets more, of which so many lie in the file.
+    /// Adds octets, of which `stored` lie in the file; false beyond the limit.
     pub(super) const fn add(&mut self, octets: usize, stored: usize) -> bool {
         self.octets = self.octets.saturating_add(octets);
         self.most = self.most.saturating_add(stored.saturating_mul(UNPACKED));
@@ -40,7 +40,7 @@ impl Held {
 }
 
 impl Store {
-    /// Every row of a query.
+    /// Collects every row of a query.
     pub(super) fn gather<T>(
         &self,
         what: &dyn Fn() -> String,
@@ -60,7 +60,7 @@ impl Store {
         Ok(all)
     }
 
-    /// Hands over every row of a query. What is done with one is not counted as the query's time.
+    /// Passes every row of a query to `hear`. Its time is not counted as the query's.
     pub(super) fn each_row(
         &self,
         what: &dyn Fn() -> String,

@@ -1,5 +1,5 @@
-//! The connection to a journal's file, whoever wrote that: SQLite's own defences, limits of sizes,
-//! and a limit of the time that one query takes.
+//! Guarded connection to a journal's file from any source: SQLite's own defences, size limits, and
+//! a time limit per query.
 //!
 //! Owns those numbers. Never decides what a journal is: `shape` does.
 
@@ -17,12 +17,12 @@ use rusqlite::{Connection, OpenFlags};
 
 /// Processor time of one query on a small file.
 const QUERY: Duration = Duration::from_secs(2);
-/// One second more for so many octets of the file.
+/// Octets of the file per additional second.
 const OCTETS_A_SECOND: u64 = 32 << 20;
-/// Instructions of SQLite between two looks at the time.
+/// SQLite instructions between two checks of the time.
 const STEPS: i32 = 500;
 
-/// Limits of what one statement or one row may be.
+/// Size limits of a statement or a row.
 const LIMITS: [(Limit, i32); 7] = [
     // The largest trial, packed.
     (Limit::SQLITE_LIMIT_LENGTH, 40 << 20),
@@ -35,7 +35,7 @@ const LIMITS: [(Limit, i32); 7] = [
     (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
 ];
 
-/// A connection each use of which begins a query's time anew.
+/// Connection that restarts the query timer with each use.
 #[derive(Debug)]
 pub(super) struct Guarded {
     connection: Connection,
@@ -45,7 +45,7 @@ pub(super) struct Guarded {
 }
 
 impl Guarded {
-    /// Opens a file by what SQLite takes for its address.
+    /// Opens a file by its SQLite address.
     pub(super) fn open(
         file: &Path,
         address: impl AsRef<Path>,
@@ -72,8 +72,8 @@ impl Guarded {
         Ok(own)
     }
 
-    /// Octets that the file has on its disk, and what is written but not in it yet: what a sparse
-    /// one only claims is not counted.
+    /// Octets that the file occupies on disk, including those written but not yet in it. Holes of a
+    /// sparse file do not count.
     pub(super) fn octets(&self) -> u64 {
         let mut beside = self.file.clone().into_os_string();
         beside.push("-wal");
@@ -81,17 +81,17 @@ impl Guarded {
         of(&self.file).saturating_add(of(Path::new(&beside)))
     }
 
-    /// Gives each query so much processor time.
+    /// Sets the processor time per query.
     pub(super) fn allow(&self, most: Duration) {
         self.most.store(u64::try_from(most.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
-    /// The time of each query, in seconds.
+    /// Processor time per query, in seconds.
     pub(super) fn allowed_s(&self) -> f64 {
         self.most.load(Ordering::Relaxed) as f64 / 1e9
     }
 
-    /// Begins the time of the query under way anew: what its caller did with a row is not counted.
+    /// Restarts the timer of the current query: the caller's work on a row is not counted.
     pub(super) fn renew(&self) {
         self.began.store(processor_ns(), Ordering::Relaxed);
     }
@@ -106,8 +106,7 @@ impl Deref for Guarded {
     }
 }
 
-/// Processor time of this thread: waiting for a slow disk, or for a busy machine, is no work that a
-/// file asks for.
+/// Processor time of this thread: waiting for a slow disk or a busy machine does not count.
 fn processor_ns() -> u64 {
     let taken = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map(Duration::from);
     taken.map_or(0, |taken| u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX))

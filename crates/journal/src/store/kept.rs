@@ -1,9 +1,8 @@
-//! Figures of finished runs, kept beside their trials so that many runs can be looked at without
-//! computing each again.
+//! Cached figures of finished runs, so that many runs can be viewed without computing each again.
 //!
-//! Owns when they count: as long as the run is done, has the same trials, and the program computes
-//! figures by the same method. They are a copy of what the records give, never their replacement:
-//! whoever has a doubt computes them again. They are not taken from another journal.
+//! Owns their validity: the run is done, has the same trials, and the program computes figures by
+//! the same method. They are a copy of what the records give, never a replacement, and can always
+//! be computed again. They are not copied from another journal.
 
 use std::sync::Arc;
 
@@ -14,32 +13,32 @@ use rusqlite::{OptionalExtension as _, Row, params};
 use super::{Store, StoreError, busy, is_for_want_of_rights, packed, schema};
 use trial::RoundTrips;
 
-/// The method by which this program computes figures: `build.rs` makes it of the sources.
+/// Method by which this program computes figures: `build.rs` derives it from the sources.
 pub const METHOD: &str = env!("SWITCHMARK_METHOD");
 
-/// Of a run with more octets of figures than this nothing is kept.
+/// Largest size of cached figures, in octets; larger ones are not cached.
 const MOST_OCTETS: usize = 16 << 20;
 
-/// So many lists of kinds are known at a time: runs of one plan share theirs.
+/// Largest number of lists of kinds in memory: runs of one plan share theirs.
 const MOST_KINDS: usize = 16;
 
-/// What is kept of a run.
+/// Cached results of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptFigures {
     /// All figures.
     pub figures: Vec<Figure>,
-    /// Those that comparisons are about, block by block.
+    /// Figures for comparisons, block by block.
     pub comparable: Comparable,
-    /// Its round trips, merged.
+    /// Round trips, merged.
     pub round_trips: RoundTrips,
 }
 
-/// Lists of kinds as they are packed, and read: the newest first.
+/// Lists of kinds, packed and decoded, the newest first.
 pub(super) type KnownKinds = Vec<(Vec<u8>, Arc<Kinds>)>;
 
 impl Store {
-    /// Keeps a run's (full id) figures, if it is done. Nothing happens where the journal can't be
-    /// written, is busy, or the figures are too many: they can be computed again.
+    /// Caches a run's (full id) figures if it is done. Does nothing if the journal cannot be
+    /// written, is busy, or the figures are too large: they can be computed again.
     pub fn keep_figures(&self, run: &str, kept: &KeptFigures) -> Result<(), StoreError> {
         let what = || format!("the figures of run {run}");
         let text = |text: String| packed::pack(&text, "", "");
@@ -56,7 +55,7 @@ impl Store {
             return Ok(());
         }
         let insert = || -> rusqlite::Result<()> {
-            // What a power failure takes of these is computed again: none waits for the disk.
+            // Lost after a power failure, these are computed again: none waits for the disk.
             self.db.pragma_update(None, "synchronous", "NORMAL")?;
             let sql = "INSERT OR REPLACE INTO kept_figures
                            (run, method, figures, kinds, numbers, round_trips)
@@ -71,7 +70,7 @@ impl Store {
         }
     }
 
-    /// All that is kept of a run (full id).
+    /// All cached results of a run (full id); `None` without any.
     pub fn kept_figures(&self, run: &str) -> Result<Option<KeptFigures>, StoreError> {
         let columns = "figures, kinds, numbers, round_trips";
         let row =
@@ -89,7 +88,7 @@ impl Store {
         }))
     }
 
-    /// What is kept of a run (full id) for comparisons: the smaller part.
+    /// Cached values of a run (full id) for comparisons, the smaller part; `None` without any.
     pub fn kept_comparable(&self, run: &str) -> Result<Option<Comparable>, StoreError> {
         let row = |row: &Row<'_>| Ok([row.get(0)?, row.get::<_, Vec<u8>>(1)?]);
         let Some([kinds, numbers]) = self.kept(run, "kinds, numbers", row)? else {
@@ -142,7 +141,7 @@ impl Store {
     }
 }
 
-/// Lets go of a run's figures: its trials or its end are others now.
+/// Deletes a run's cached figures after a change of its trials or its status.
 pub(super) fn forget(db: &rusqlite::Connection, run: &str) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM kept_figures WHERE run = ?1")?.execute([run]).map(drop)
 }

@@ -1,6 +1,6 @@
-//! Runs as a list: who holds them, what people call them, and their removal.
+//! Listing of runs: their holders, labels and notes, and their removal.
 //!
-//! Never looks whether a holder still lives: whoever can see processes does.
+//! Never checks whether a holder is still alive: the caller can see processes.
 
 use rusqlite::types::Type;
 use rusqlite::{Params, Row, params};
@@ -10,17 +10,17 @@ use super::watches::WATCH;
 use super::{Store, StoreError, schema, status_from};
 use crate::RunSummary;
 
-/// Octets of all that a list shows of a run.
+/// Largest size of what a list shows of a run, in octets.
 const MOST_SAID: usize = 1 << 20;
 
 impl Store {
-    /// All runs, newest first.
+    /// Lists all runs, newest first.
     pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
         self.listed(None)
     }
 
-    /// All runs, newest first, their trials not counted yet ([`Self::count`] does): quick however
-    /// many trials there are. A run none of whose trials is valid is told from those that measured.
+    /// Lists all runs, newest first, with trials not counted yet ([`Self::count`] does that): fast
+    /// however many trials there are. Runs without a valid trial are marked.
     pub fn uncounted(&self) -> Result<Vec<RunSummary>, StoreError> {
         let said = self.said_columns()?;
         let of_run = "FROM trial WHERE trial.run = run.id";
@@ -47,7 +47,7 @@ impl Store {
         self.count_visits(run)
     }
 
-    /// A watch's trials are its visits.
+    /// Adds a watch's visits as trials.
     fn count_visits(&self, run: &mut RunSummary) -> Result<(), StoreError> {
         let [answered, invalid, failed] = self.visits_kept(&run.id)?;
         run.trials += answered + invalid + failed;
@@ -55,7 +55,8 @@ impl Store {
         Ok(())
     }
 
-    /// An archive of an older version has none of these, and may not be writable.
+    /// Columns of holder, label and note. An archive of an older version has none, and may not be
+    /// writable.
     fn said_columns(&self) -> Result<&'static str, StoreError> {
         Ok(if self.version()? < schema::WITH_LABELS {
             "NULL, NULL, NULL"
@@ -64,12 +65,12 @@ impl Store {
         })
     }
 
-    /// One of them, by its full id.
+    /// Summary of one run, by its full id.
     pub fn summary(&self, run: &str) -> Result<RunSummary, StoreError> {
         self.listed(Some(run))?.pop().ok_or_else(|| self.no_run(run))
     }
 
-    /// All, or one.
+    /// Lists all runs, or one.
     fn listed(&self, run: Option<&str>) -> Result<Vec<RunSummary>, StoreError> {
         let said = self.said_columns()?;
         let sql = format!(
@@ -87,7 +88,7 @@ impl Store {
         Ok(runs)
     }
 
-    /// Newest first. They are put in order here: SQLite would sort in a file of its own.
+    /// Summarises runs, newest first. They are sorted here: SQLite would sort in a file of its own.
     fn summaries(&self, query: (&str, impl Params)) -> Result<Vec<RunSummary>, StoreError> {
         let what = || "the list of runs".to_owned();
         let mut runs = self.gather(&what, query, |row| {
@@ -104,23 +105,23 @@ impl Store {
         Ok(runs)
     }
 
-    /// Notes by whom a run (full id) is carried out from now on, in words of the caller's.
+    /// Sets the holder of a run (full id), in the caller's words.
     pub fn held_by(&self, run: &str, holder: &str) -> Result<(), StoreError> {
         self.note_of("holder", run, Some(holder))
     }
 
-    /// Gives a run (full id) a label, or takes it away.
+    /// Sets or removes the label of a run (full id).
     pub fn label(&self, run: &str, label: Option<&str>) -> Result<(), StoreError> {
         self.note_of("label", run, label)
     }
 
-    /// Gives a run (full id) a note, or takes it away.
+    /// Sets or removes the note of a run (full id).
     pub fn note(&self, run: &str, note: Option<&str>) -> Result<(), StoreError> {
         self.note_of("note", run, note)
     }
 
-    /// Removes runs (full ids) with all their trials, all or none of them, and gives the file's
-    /// room back.
+    /// Removes runs (full ids) with all their trials, all or none of them, and frees the file's
+    /// space.
     pub fn remove(&self, runs: &[String]) -> Result<(), StoreError> {
         let what = || format!("the removal of {}", runs.join(", "));
         let removed = || -> rusqlite::Result<Option<usize>> {

@@ -1,8 +1,8 @@
-//! Another journal's finished runs, taken into this one.
+//! Merging of another journal's finished runs.
 //!
-//! Owns which runs are taken and which stay, and what of a run is copied: its own rows, by the
-//! names of their columns. Whatever the other file says, no other run is touched, and no trial that
-//! is recorded here changes. Never reads what a trial means.
+//! Owns which runs are copied, and what of each: its own rows, by the names of their columns.
+//! Whatever the other file says, no other run is touched, and no recorded trial changes. Never
+//! reads what a trial means.
 
 use rusqlite::types::Value;
 use rusqlite::{OptionalExtension as _, Row, Transaction, params, params_from_iter};
@@ -12,24 +12,24 @@ use super::watches::WATCH;
 use super::{Store, StoreError, schema};
 use method::run::is_run_id;
 
-/// In the place of a holder: the run was taken from another journal, and no process of this machine
-/// goes on with it.
+/// Holder of a merged run: it came from another journal, and no process of this machine continues
+/// it.
 pub const MERGED: &str = "merged";
 
-/// What became of another journal's runs: their full ids.
+/// Result of a merge: full ids of the other journal's runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Merged {
-    /// Taken whole.
+    /// Runs that were new here.
     pub added: Vec<String>,
-    /// That were taken before, and have more trials there now, or another state.
+    /// Runs that were merged before and have more trials or another status there.
     pub renewed: Vec<String>,
-    /// That stay as they are: the same there, ended here, or begun here.
+    /// Runs left unchanged: equal there, ended here, or begun here.
     pub known: Vec<String>,
-    /// That may be under way there, and so would be taken as a part of themselves.
+    /// Runs that may be in progress there, and would be copied only in part.
     pub running: Vec<String>,
 }
 
-/// How a run stands in one journal: what it is, and how far it got.
+/// State of a run in one journal: its description and its progress.
 struct Standing {
     meta: String,
     verb: String,
@@ -38,19 +38,19 @@ struct Standing {
     is_merged: bool,
 }
 
-/// A table whose rows are copied, by the names of their columns.
+/// Table whose rows are copied, by the names of their columns.
 struct Table {
     name: &'static str,
-    /// The column that names the run.
+    /// Column that names the run.
     key: &'static str,
-    /// Since which version there is one.
+    /// Version that introduced the table.
     since: i64,
     columns: &'static [&'static str],
-    /// As an index has them: SQLite would sort in a file of its own.
+    /// Row order as in an index: SQLite would sort in a file of its own.
     order: &'static str,
 }
 
-/// What was done to devices is left there: nobody here has to undo it.
+/// Tables to copy. Changes to devices are left out: nobody here has to undo them.
 const TABLES: [Table; 6] = [
     Table {
         name: "run",
@@ -123,7 +123,7 @@ const TABLES: [Table; 6] = [
     },
 ];
 
-/// A table's column as a file of that version has it; nothing where it came later.
+/// Name of a column in a file of that version; `NULL` if it came later.
 fn column(table: &str, name: &'static str, version: i64) -> &'static str {
     let since = match (table, name) {
         (_, "packed" | "dictionary") => schema::WITH_PACKED,
@@ -134,8 +134,8 @@ fn column(table: &str, name: &'static str, version: i64) -> &'static str {
 }
 
 impl Store {
-    /// Takes in every finished run of `other`, each in one transaction. A run of the same id that
-    /// is another run is an error, and nothing of it is taken.
+    /// Merges every finished run of `other`, each in one transaction. If a different run has the
+    /// same id, that is an error, and nothing of it is copied.
     pub fn merge(&self, other: &Self) -> Result<Merged, StoreError> {
         let mut merged = Merged::default();
         for run in other.ids()? {
@@ -167,7 +167,7 @@ impl Store {
         StoreError::Another { run, path: self.path.clone(), other: other.path.clone() }
     }
 
-    /// Oldest first.
+    /// Ids of all runs, oldest first.
     fn ids(&self) -> Result<Vec<String>, StoreError> {
         let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
         let sql = "SELECT created_unix_ns, id FROM run";
@@ -198,8 +198,8 @@ impl Store {
         Ok(found)
     }
 
-    /// True where every trial that ended is there as it is here, and of a watch the newest visit
-    /// and every one that is not thinned out there.
+    /// True if every finished trial here is also there. For a watch: the newest visit, and all
+    /// visits that are not thinned out there.
     fn is_begun_as(&self, other: &Self, run: &str) -> Result<bool, StoreError> {
         let sql = "SELECT coalesce(min(at_unix_ns), 0) FROM watch_visit WHERE run = ?1";
         let since: i64 = if other.version()? < schema::WITH_WATCHES {
@@ -232,7 +232,7 @@ impl Store {
         Ok(is_same)
     }
 
-    /// The run as it is there, in place of what is here of it.
+    /// Replaces the run here by the one there.
     fn take(&self, other: &Self, run: &str) -> Result<(), StoreError> {
         let what = || format!("run {run} of {}", other.path.display());
         let unwritten = |e| self.write_error(what(), e);
@@ -249,8 +249,8 @@ impl Store {
         for table in TABLES.iter().filter(|table| version >= table.since) {
             self.take_rows(other, version, (&tx, run), table)?;
         }
-        // Whoever carried it out did so elsewhere: no process of this machine is meant. What was
-        // said of the run here stays, where nothing was said there.
+        // The run was carried out elsewhere: no process of this machine holds it. Label and note
+        // from here stay unless the other journal has its own.
         let sql = "UPDATE run SET holder = ?2, label = coalesce(label, ?3),
                    note = coalesce(note, ?4) WHERE id = ?1";
         tx.execute(sql, params![run, MERGED, label, note]).map_err(unwritten)?;
@@ -259,7 +259,7 @@ impl Store {
         Ok(())
     }
 
-    /// A run's rows of one table. Which run they are of is said here and never there.
+    /// Copies a run's rows of one table. The run's id comes from here, never from there.
     fn take_rows(
         &self,
         other: &Self,
@@ -294,8 +294,8 @@ impl Store {
 }
 
 impl Standing {
-    /// A run that was taken and had not ended goes on where it was begun, and nowhere else. A watch
-    /// may go on after its end.
+    /// True if a merged run is to be updated: unfinished runs continue where they were begun, and
+    /// nowhere else. A watch may continue after its end.
     fn is_renewed_by(&self, theirs: &Self) -> bool {
         self.is_merged
             && (self.status != "done" || self.verb == WATCH)

@@ -1,37 +1,35 @@
-//! A trial and its record in few octets: deflate (RFC 1951), with a dictionary that a run's trials
-//! share.
+//! Compression of trials and records: deflate (RFC 1951) with a dictionary per run.
 //!
-//! A run's trials are alike: the same ports, the same counters, much the same flows. What they have
-//! in common is the dictionary's, which stands before each text as if it had been read just now.
-//! Owns this form and its limits. Never reads what it packs.
+//! A run's trials are alike: the same ports, the same counters, similar flows. The dictionary holds
+//! what they share and precedes each text. Owns this format and its limits. Never reads what it
+//! packs.
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-/// As far back as deflate sees.
+/// Size of the dictionary in octets: the distance that deflate can refer back to.
 const WINDOW: usize = 32_000;
-/// No trial has more octets with its record: a mesh of 255 ports has 64,770 flows of 1.5 kB each.
+/// Largest size of a trial with its record: a mesh of 255 ports has 64,770 flows of 1.5 kB each.
 pub(super) const LONGEST: usize = 128 << 20;
-/// Any trial may have so many, however small it is packed; a larger one is packed to no less than a
-/// part of it.
+/// Size that any trial may unpack to; the limit for larger ones depends on their packed size.
 const ALWAYS: usize = 16 << 20;
-/// Of a mesh packing leaves a fifth.
+/// Largest ratio of unpacked to packed size for large trials; a mesh packs to a fifth.
 const PART: usize = 16;
-/// Octets before the stream: whether there is a dictionary, and both lengths.
+/// Octets before the stream: dictionary flag and both lengths.
 const HEAD: usize = 9;
 const STEP: usize = 64 << 10;
 
-/// Octets that are no such thing, or broken.
+/// Error: octets that are not packed data, or broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the packed octets are damaged")]
 pub(super) struct Damaged;
 
-/// What the trials of a run have in common, to judge by one of them.
+/// Builds the dictionary of a run from one of its trials.
 pub(super) fn dictionary(trial: &str, record: &str) -> String {
     let text = [record, trial].concat();
     text[text.ceil_char_boundary(text.len().saturating_sub(WINDOW))..].to_owned()
 }
 
-/// Both texts, one behind the other; an empty dictionary is none.
+/// Packs both texts, one after the other; an empty dictionary counts as none.
 pub(super) fn pack(trial: &str, record: &str, dictionary: &str) -> Vec<u8> {
     let text = [trial, record].concat();
     let mut out = vec![u8::from(!dictionary.is_empty())];
@@ -40,7 +38,7 @@ pub(super) fn pack(trial: &str, record: &str, dictionary: &str) -> Vec<u8> {
     }
     let mut stream = Compress::new(Compression::default(), false);
     if !dictionary.is_empty() {
-        // What comes of it is the reader's to know.
+        // The output for the dictionary is known to the reader.
         deflate(&mut stream, dictionary.as_bytes(), &mut Vec::new(), FlushCompress::Sync);
     }
     deflate(&mut stream, text.as_bytes(), &mut out, FlushCompress::Finish);
@@ -59,19 +57,19 @@ fn deflate(stream: &mut Compress, mut input: &[u8], out: &mut Vec<u8>, flush: Fl
         match status {
             Ok(Status::Ok) if full || !input.is_empty() => {}
             Ok(Status::Ok) if flush == FlushCompress::Finish => {}
-            // Into memory nothing fails.
+            // Writing to memory cannot fail.
             _ => return,
         }
     }
 }
 
-/// So many octets a trial with its record may have that is packed to so many.
+/// Largest unpacked size of a trial with its record, by its packed size.
 pub(super) const fn most(packed: usize) -> usize {
     let most = ALWAYS.saturating_add(packed.saturating_mul(PART));
     if most < LONGEST { most } else { LONGEST }
 }
 
-/// The trial and the record.
+/// Unpacks the trial and the record.
 pub(super) fn unpack(packed: &[u8], dictionary: &str) -> Result<(String, String), Damaged> {
     let (head, body) = packed.split_at_checked(HEAD).ok_or(Damaged)?;
     let length = |at: usize| {

@@ -3,7 +3,7 @@
 //! `PRAGMA user_version` counts the steps a file has taken. A step is never edited once it has been
 //! released; a change is a further step. docs/reference/journal.md describes the result.
 
-/// `SWMK`: tells our files from other people's databases.
+/// Application id `SWMK`: distinguishes our files from other databases.
 pub(super) const APPLICATION_ID: i32 = 0x5357_4d4b;
 
 /// Step n brings a file from `user_version` n to n + 1.
@@ -110,23 +110,23 @@ CREATE TABLE kept_figures (
 ",
 ];
 
-/// Files of this version and later can be read as they are, where they can't be brought up to date.
+/// Oldest version that can be read without an upgrade.
 pub(super) const OLDEST_READ: i64 = 2;
 
-/// Since this version a run has a holder, a label and a note.
+/// First version with holder, label and note of a run.
 pub(super) const WITH_LABELS: i64 = 3;
 
-/// Since this version trials are packed: their columns of text are empty then.
+/// First version with packed trials: their text columns are empty.
 pub(super) const WITH_PACKED: i64 = 4;
 
-/// Since this version there may be watches.
+/// First version with watches.
 pub(super) const WITH_WATCHES: i64 = 5;
 
-/// Since this version a journal knows which deeds were begun.
+/// First version with a list of deeds that were begun.
 pub(super) const WITH_BEGUN_DEEDS: i64 = 6;
 
-/// Since this version a finished run's figures may be kept.
+/// First version with cached figures of finished runs.
 pub(super) const WITH_KEPT_FIGURES: i64 = 7;
 
-/// The version this program writes.
+/// Version that this program writes.
 pub(super) const VERSION: i64 = MIGRATIONS.len() as i64;

@@ -1,8 +1,7 @@
-//! The schema of a journal's file: what this program's own steps make of an empty one, and nothing
-//! else.
+//! Schema check of a journal's file: exactly what this program's own steps make of an empty one.
 //!
-//! Owns that comparison. A file with anything of its own (a view, a trigger, a collation, another
-//! column) is refused before any of its rows is read. Never reads a row.
+//! Owns that comparison. A file with anything else (a view, a trigger, a collation, another column)
+//! is rejected before any of its rows is read. Never reads a row.
 
 use std::sync::OnceLock;
 
@@ -10,10 +9,10 @@ use rusqlite::{Connection, Row};
 
 use super::schema;
 
-/// A name that is shown is cut here.
+/// Length at which a displayed name is cut.
 const LONGEST_NAME: usize = 60;
 
-/// One row of the schema: what it is, what it is called, of which table, and how it was made.
+/// Row of the schema: type, name, table and SQL of an object.
 #[derive(Debug, PartialEq, Eq)]
 struct Object {
     kind: String,
@@ -39,8 +38,8 @@ impl Object {
     }
 }
 
-/// What a file of that version has too much, too little, or of another form; none where it is
-/// as this program made it.
+/// Returns the first object of the file that is missing, unknown or of another form for its
+/// version; `None` if the schema is intact.
 pub(super) fn difference(db: &Connection, version: i64) -> rusqlite::Result<Option<String>> {
     static CURRENT: OnceLock<Vec<Object>> = OnceLock::new();
     if version != schema::VERSION {
@@ -71,7 +70,7 @@ fn compare(db: &Connection, expected: &[Object]) -> rusqlite::Result<Option<Stri
     Ok(missing.first().map(|object| format!("its {} is missing", object.shown())))
 }
 
-/// What the steps up to a version make.
+/// Schema that the steps up to a version make.
 fn expected(version: i64) -> rusqlite::Result<Vec<Object>> {
     let db = Connection::open_in_memory()?;
     let taken = usize::try_from(version).unwrap_or(0).min(schema::MIGRATIONS.len());

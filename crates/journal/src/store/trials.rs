@@ -1,6 +1,6 @@
-//! A run's trials and their records: how they are kept, and how they come back.
+//! Storage and retrieval of a run's trials and records.
 //!
-//! Owns the SQL of it. Never decides which of them counts: that is the journal's.
+//! Owns the SQL for them. Never decides which trial counts: the journal does.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -13,7 +13,7 @@ use trial::{Outcome, Records, Trial, TrialRecord, Unread};
 use super::gathered::Held;
 use super::{Store, StoreError, kept, packed, schema};
 
-/// A trial as it is kept, not yet decoded.
+/// Stored trial, not yet decoded.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct StoredTrial {
     pub ordinal: u64,
@@ -23,7 +23,7 @@ pub(crate) struct StoredTrial {
     pub failed: bool,
 }
 
-/// Places of rows, which go up or down: pages that are linked in a circle have one twice.
+/// Check that rows come in ascending or descending order: pages linked in a circle repeat a row.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     last: Option<i64>,
@@ -31,7 +31,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// True where this one lies on the way on from those before.
+    /// True if this row continues the order of the earlier ones.
     pub(super) fn go_on(&mut self, place: i64) -> bool {
         let Some(last) = self.last.replace(place) else { return true };
         let way = place.cmp(&last);
@@ -39,13 +39,13 @@ impl Places {
     }
 }
 
-/// A run's trials in the store, each read when it is asked for.
+/// Trials of a stored run, each read on demand.
 #[derive(Debug)]
 pub struct StoredRecords<'a> {
     store: &'a Store,
     run: String,
     ordinals: Vec<u64>,
-    /// The one that was read last, by its place: the record is asked for behind the trial.
+    /// Trial that was read last, by its index: its record is usually requested next.
     last: RefCell<Option<(usize, StoredTrial)>>,
 }
 
@@ -73,7 +73,7 @@ impl StoredRecords<'_> {
         }
         let ordinal = self.ordinals[at];
         let found = self.store.trial(&self.run, ordinal)?;
-        // Of a run under way a failed trial may have stepped aside meanwhile.
+        // A failed trial of a run in progress may have been replaced meanwhile.
         let gone = || self.store.damaged(format!("trial {ordinal} of run {}", self.run));
         let (_, stored) = &*last.insert((at, found.ok_or_else(gone)?));
         read(stored)
@@ -97,7 +97,7 @@ impl Records for StoredRecords<'_> {
 }
 
 impl Store {
-    /// Every trial of a run (full id) with its record, in the order they ran, one at a time.
+    /// Trials of a run (full id) with their records, in the order they ran, read one at a time.
     pub fn stored_records(&self, run: &str) -> Result<StoredRecords<'_>, StoreError> {
         let sql = "SELECT ordinal FROM trial WHERE run = ?1 ORDER BY ordinal";
         let row = |row: &Row<'_>| row.get::<_, i64>(0).map(|ordinal| ordinal as u64);
@@ -105,7 +105,7 @@ impl Store {
         Ok(StoredRecords { store: self, run: run.to_owned(), ordinals, last: RefCell::default() })
     }
 
-    /// All of them at once: for few.
+    /// Reads all trials at once: for short runs.
     pub fn records(&self, run: &str) -> Result<Vec<(Trial, TrialRecord)>, StoreError> {
         let mut all = Vec::new();
         self.each_stored(run, "ORDER BY ordinal", &[&run], |stored| {
@@ -115,8 +115,8 @@ impl Store {
         Ok(all)
     }
 
-    /// A run's trials (full id) from an ordinal on, with their ordinals, in the order they ran; no
-    /// more than the newest so many.
+    /// Reads a run's (full id) trials from index `from` on, in the order they ran; at most the
+    /// newest `most`.
     pub fn newest_records(
         &self,
         run: &str,
@@ -147,8 +147,7 @@ impl Store {
         self.decode(&format!("trial {} of run {run}", stored.ordinal), &stored.record)
     }
 
-    /// The ordinal behind the run's last finished (valid or invalid) trial, which is where it
-    /// resumes.
+    /// Index after the run's last finished (valid or invalid) trial, where it resumes.
     pub(crate) fn resume_point(&self, run: &str) -> Result<u64, StoreError> {
         let sql = "SELECT coalesce(max(ordinal) + 1, 0) FROM trial
                    WHERE run = ?1 AND outcome <> 'failed'";
@@ -167,7 +166,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Those of a run's trials that `which` narrows it to, unpacked one by one.
+    /// Passes those of a run's trials that `which` selects to `hear`, unpacked one by one.
     pub(super) fn each_stored(
         &self,
         run: &str,
@@ -195,7 +194,7 @@ impl Store {
         })
     }
 
-    /// A trial, and how many octets of the file it is.
+    /// Unpacks a trial and returns its size in the file, in octets.
     fn unpacked(&self, run: &str, row: &Row<'_>) -> Result<(StoredTrial, usize), StoreError> {
         let unread = |e| self.read_error(format!("trials of run {run}"), e);
         let ordinal: i64 = row.get(0).map_err(unread)?;
@@ -217,13 +216,13 @@ impl Store {
         Ok((StoredTrial { ordinal, label, trial, record, failed }, stored))
     }
 
-    /// An archive of an older version has none, and may not be writable.
+    /// Column of packed trials. An archive of an older version has none, and may not be writable.
     fn packed_column(&self) -> rusqlite::Result<&'static str> {
         let found: i64 = self.db.pragma_query_value(None, "user_version", |row| row.get(0))?;
         Ok(if found < schema::WITH_PACKED { "NULL" } else { "packed" })
     }
 
-    /// What the packed trials of a run (full id) have in common; nothing where none is packed yet.
+    /// Dictionary of a run's (full id) packed trials; empty if none is packed yet.
     fn dictionary(&self, run: &str) -> Result<Rc<str>, StoreError> {
         if let Some((of, known)) = &*self.dictionary.borrow()
             && of == run
@@ -243,7 +242,7 @@ impl Store {
         Ok(known)
     }
 
-    /// The same; of the first trial, what it tells.
+    /// Dictionary of a run, built from this trial if it is the first.
     fn dictionary_for(&self, run: &str, trial: &str, record: &str) -> Result<Rc<str>, StoreError> {
         let known = self.dictionary(run)?;
         if !known.is_empty() {
@@ -256,12 +255,11 @@ impl Store {
         self.dictionary(run)
     }
 
-    /// Keeps one trial in one transaction. Failed trials at or behind `ordinal` step aside: they
-    /// are what a resumed run tries again. A finished one there is an error (two controllers on one
-    /// run).
+    /// Stores one trial in one transaction. Failed trials at or after `ordinal` are replaced: a
+    /// resumed run tries them again. A finished one there is an error (two controllers on one run).
     ///
-    /// Returns the record as it will be read back, so that a finding doesn't depend on whether its
-    /// records are fresh or replayed.
+    /// Returns the record as it will be read back, so that results do not depend on whether records
+    /// are fresh or replayed.
     pub(crate) fn keep(
         &self,
         run: &str,
@@ -336,8 +334,8 @@ const fn outcome_word(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// FNV-1a of a trial's JSON, 64 bits in hex: stable between versions, for people who query the
-/// file. Whether two trials are the same is decided on the trials themselves.
+/// Hash of a trial's JSON (FNV-1a, 64 bits, in hex): stable between versions, for people who query
+/// the file. Trials are compared by themselves, not by their hashes.
 pub(super) fn hash_hex(text: &str) -> String {
     let hash = text
         .bytes()

@@ -1,6 +1,6 @@
-//! Watches: their visits, their hours, and what came to light, each visit in one transaction.
+//! Storage of watches: visits, hours and news, each visit in one transaction.
 //!
-//! Owns the SQL of it, and what goes when its time is over. Never decides what a visit means.
+//! Owns the SQL for them, and what is deleted with age. Never decides what a visit means.
 
 use std::cmp::Reverse;
 
@@ -12,11 +12,11 @@ use super::trials::Places;
 use super::{Store, StoreError, schema};
 use method::run::RunMeta;
 
-/// As the journal names a watch's run.
+/// Verb of a watch's run in the journal.
 pub const WATCH: &str = "watch";
 
 impl Store {
-    /// The newest watch on a testbed of that name.
+    /// Newest watch on a testbed of that name.
     pub fn latest_watch(&self, testbed: &str) -> Result<Option<RunMeta>, StoreError> {
         let sql = "SELECT id FROM run WHERE verb = ?1 AND testbed = ?2
                    ORDER BY created_unix_ns DESC, id DESC LIMIT 1";
@@ -28,7 +28,7 @@ impl Store {
         found.map(|id| self.load(&id)).transpose()
     }
 
-    /// Keeps a visit with its round trips, and what it brought to light, all or nothing of it.
+    /// Stores a visit with its round trips and its news, all or nothing.
     pub fn keep_visit(
         &self,
         run: &str,
@@ -56,7 +56,7 @@ impl Store {
         tx.commit().map_err(failed)
     }
 
-    /// Keeps what came to light without a visit: that nothing was watched.
+    /// Stores news without a visit: a gap in the watch.
     pub fn keep_news(&self, run: &str, at_unix_ns: u64, news: &News) -> Result<(), StoreError> {
         self.put_news(run, at_unix_ns, news)
     }
@@ -69,7 +69,7 @@ impl Store {
             News::Out(_) | News::Back(_) | News::Gap(_) => None,
         };
         let put = || -> rusqlite::Result<()> {
-            // An incident has all that is known of it, so that what was known before can go.
+            // An incident holds all that is known of it, so its earlier version can be deleted.
             let sql = "DELETE FROM watch_news WHERE run = ?1 AND incident = ?2";
             self.db.prepare_cached(sql)?.execute(params![run, incident])?;
             let sql = "INSERT INTO watch_news (run, at_unix_ns, incident, news)
@@ -106,7 +106,7 @@ impl Store {
             .map_err(|e| self.write_error(what(), e))
     }
 
-    /// A watch's (full id) visits since a moment, in the order in which they were made.
+    /// Passes a watch's (full id) visits since a moment to `hear`, in the order they were made.
     pub fn visits(
         &self,
         run: &str,
@@ -129,8 +129,8 @@ impl Store {
         })
     }
 
-    /// A watch's (full id) visits from a place in the journal on, with their places, in the order
-    /// in which they were made; no more than the newest so many.
+    /// Reads a watch's (full id) visits from a row on, with their rows, in the order they were
+    /// made; at most the newest `most`.
     pub fn newest_visits(
         &self,
         run: &str,
@@ -147,7 +147,7 @@ impl Store {
         rows.iter().rev().map(one).collect()
     }
 
-    /// A watch's (full id) hours, by way and time; the days that are long past come first.
+    /// Hours of a watch (full id), by path and time; days, made of old hours, come first.
     pub fn hours(&self, run: &str) -> Result<Vec<Hour>, StoreError> {
         let mut hours: Vec<Hour> =
             self.texts(run, ("hours", "SELECT hour FROM watch_hour WHERE run = ?1"))?;
@@ -155,7 +155,7 @@ impl Store {
         Ok(hours)
     }
 
-    /// What came to light in a watch (full id), the newest so many, in the order it did.
+    /// Newest news of a watch (full id), at most `most`, in order of time.
     pub fn news(&self, run: &str, most: u32) -> Result<Vec<News>, StoreError> {
         let sql =
             format!("SELECT news FROM watch_news WHERE run = ?1 ORDER BY id DESC LIMIT {most}");
@@ -174,8 +174,8 @@ impl Store {
         texts.iter().map(|text| self.decode(&what(), text)).collect()
     }
 
-    /// How many visits of a run (full id) were answered or not, how many were spoilt by the tester,
-    /// and how many failed.
+    /// Number of a run's (full id) visits: answered or unanswered, invalid by the tester's fault,
+    /// and failed.
     pub(super) fn visits_kept(&self, run: &str) -> Result<[u64; 3], StoreError> {
         if self.version()? < schema::WITH_WATCHES {
             return Ok([0; 3]);
@@ -190,8 +190,8 @@ impl Store {
         Ok(counted.map(|count| count as u64))
     }
 
-    /// Of a watch (full id), lets go of visits before one moment, and makes days of the hours
-    /// before another.
+    /// Deletes a watch's (full id) visits before one moment, and merges its hours before another
+    /// into days.
     pub fn thin(
         &self,
         run: &str,

@@ -1,31 +1,32 @@
-//! Bets on ranks, and the sum of them since any moment: the e-detector.
+//! Bets on ranks, and the sum of bets since any moment: the e-detector.
 //!
-//! A bet of stake 1 on a repetition pays, where nothing changed, at most 1 on average: its rank
-//! among earlier ones is then as likely to be any as another, and what is paid is a density of the
-//! rank. Owns what is paid and the sum. Never knows a value, only its rank.
+//! A bet of stake 1 on a repetition pays at most 1 on average if nothing changed: its rank among
+//! earlier ones is then uniform, and the payoff is a density of the rank. Owns payoffs and sums.
+//! Never knows a value, only its rank.
 
 use std::collections::VecDeque;
 
 use crate::change::Direction;
 use crate::normal::point_at_share;
 
-/// By how many deviations a change moves the ranks that a bet is placed for: small and large.
+/// Shifts of the ranks that bets are placed on, in standard deviations: a small one and a large
+/// one.
 const STRENGTHS: [f64; 2] = [1.0, 1.5];
 
-/// What is kept of the stake whatever the rank: no single repetition, however far on the other
-/// side, undoes what the others say.
+/// Part of the stake that is kept whatever the rank: no single repetition, however far on the other
+/// side, cancels the evidence of the others.
 const KEPT: f64 = 0.2;
 
-/// No repetition pays more: a burst of a few that went wrong is no change.
+/// Largest payoff of one repetition: a short burst of bad repetitions is no change.
 const MOST: f64 = 6.0;
 
-/// Bets since earlier moments than so many repetitions ago no longer count: what creeps is a drift.
+/// Number of repetitions after which a bet no longer counts: a slow change is a drift.
 const WINDOW: usize = 30;
 
-/// What the latest repetitions paid, by strength.
+/// Payoffs of one repetition, by strength.
 type Paid = [f64; STRENGTHS.len()];
 
-/// What bets since any of the latest moments have come to, upwards and downwards: Roberts' sum.
+/// Payoffs of the latest repetitions, upwards and downwards: the terms of Roberts' sum.
 #[derive(Debug, Clone, Default)]
 pub struct Bets {
     up: VecDeque<Paid>,
@@ -33,8 +34,8 @@ pub struct Bets {
 }
 
 impl Bets {
-    /// The next repetition's: `above` is the chance of a rank so high, were nothing changed by more
-    /// than the margin, `below` of one so low.
+    /// Places the bets on the next repetition. `above` is the chance of a rank at least this high
+    /// if nothing changed by more than the margin, `below` that of one at least this low.
     pub fn place(&mut self, above: f64, below: f64) {
         for (paid, chance) in [(&mut self.up, above), (&mut self.down, below)] {
             let point = point_at_share(1.0 - chance);
@@ -45,9 +46,10 @@ impl Bets {
         }
     }
 
-    /// Which way, once the mean of the four sums reaches the run length. Without a change the mean
-    /// less the number of repetitions never rises on average, so that an alarm takes as many
-    /// repetitions, on average, as the run length says (Shin et al., theorem 2.1).
+    /// Direction of the change once the mean of the four sums reaches the run length; `None`
+    /// before. Without a change, the mean minus the number of repetitions never rises on average. A
+    /// false alarm therefore takes at least `run_length` repetitions on average (Shin et al.,
+    /// theorem 2.1).
     pub fn alarm(&self, run_length: f64) -> Option<Direction> {
         let (up, down) = (sum(&self.up), sum(&self.down));
         let mean = (up + down) / (2 * STRENGTHS.len()) as f64;
@@ -56,15 +58,15 @@ impl Bets {
     }
 }
 
-/// Over every moment of the window, what a stake of 1 on each repetition since has become.
+/// Sums, over every moment of the window, what a stake of 1 on each repetition since has become.
 fn sum(paid: &VecDeque<Paid>) -> f64 {
     let of = |at: usize| paid.iter().fold(0.0, |sum, paid| (sum + 1.0) * paid[at]);
     (0..STRENGTHS.len()).map(of).sum()
 }
 
-/// The likelihood ratio of a rank's normal score for a shift of so many deviations, mixed with the
-/// stake itself. It falls with the chance, whose values are the right ends of equal steps from 0 to
-/// 1, so that its mean over all ranks is at most 1.
+/// Likelihood ratio of a rank's normal score for a shift of `strength` standard deviations, mixed
+/// with the stake itself. It falls with the chance, whose values are the right ends of equal steps
+/// from 0 to 1, so its mean over all ranks is at most 1.
 fn pays(strength: f64, point: f64) -> f64 {
     let ratio = (strength * point - strength * strength / 2.0).exp();
     (1.0 - KEPT).mul_add(ratio, KEPT).min(MOST)

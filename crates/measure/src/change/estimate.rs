@@ -1,4 +1,4 @@
-//! At an alarm: which repetition was the first after the change, and how large the change is.
+//! Date and size of a change at an alarm: the first repetition after it, and its amount.
 //!
 //! Owns the two estimates and their intervals. Never decides whether there is a change.
 
@@ -10,48 +10,47 @@ use crate::change::{Amount, Change, Direction, Moment};
 use crate::quantile::median;
 use crate::ranks::Shift;
 
-/// Of the interval for the moment, and of that for the amount.
+/// Confidence of the intervals of moment and amount.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// How far the log-likelihood may fall below its largest within the interval: for a jump, the two
-/// sides' largest excesses are independent and exponential, so that both stay below x with the
-/// chance (1 - e^-x)^2 (Siegmund, "Confidence sets in change-point problems", Int. Stat. Rev. 56,
-/// 1988).
+/// Largest drop of the log-likelihood below its maximum within the interval. For a jump, the two
+/// sides' largest excesses are independent and exponential, so both stay below x with probability
+/// (1 - e^-x)^2 (Siegmund, "Confidence sets in change-point problems", Int. Stat. Rev. 56, 1988).
 const WITHIN: f64 = 5.0;
 
-/// Costs that differ by less are the same.
+/// Largest difference between costs that counts as rounding.
 const ROUNDING: f64 = 1e-6;
 
-/// How much less likely an outlier's value is by its own law than one beside the level is by its.
+/// Likelihood of a value near the level over that of an outlier, each under its own law.
 const OUTLYING: f64 = 20.0;
 
-/// So many deviations from its side's median a repetition counts at most.
+/// Largest distance from its side's median that a repetition counts with, in standard deviations.
 const WINSORISED: f64 = 2.5;
 
-/// Where a series is split in two.
+/// Split of a series in two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split {
-    /// The first of the second part.
+    /// First index of the second part.
     pub first: usize,
-    /// The smallest that it may be.
+    /// Smallest index that it may be.
     pub earliest: usize,
-    /// The largest.
+    /// Largest index that it may be.
     pub latest: usize,
 }
 
-/// The most likely split of a series into two levels that differ in that direction; `None` where
-/// there are fewer than three, or no split has the second part on that side. The second part is no
-/// longer than `most`.
+/// Returns the most likely split of a series into two levels that differ in that direction. `None`
+/// with fewer than three values, or if no split has its second part on that side. The second part
+/// has at most `most` values.
 pub fn split(values: &[f64], direction: Direction, most: usize) -> Option<Split> {
     let firsts = values.len().saturating_sub(most).max(1)..values.len();
     let mut best = roughly(&tamed(values)?, direction, firsts.clone())?;
     let mut found = None;
-    // The levels follow from the split, and the split from the levels: twice is enough.
+    // The levels follow from the split, and the split from the levels: two iterations are enough.
     for _ in 0..2 {
         let sides = Sides::of(values, best)?;
         let costs = sides.costs(values);
         let least = firsts.clone().map(|at| costs[at]).min_by(f64::total_cmp)?;
-        // Of splits that are as likely the earliest: rounding is not to choose.
+        // Among equally likely splits the earliest is taken, so that rounding does not decide.
         best = firsts.clone().find(|at| costs[*at] <= least + ROUNDING * sides.unit())?;
         let is_within = |at: &usize| costs[*at] - costs[best] <= WITHIN * sides.unit();
         found = Some(Split {
@@ -63,7 +62,7 @@ pub fn split(values: &[f64], direction: Direction, most: usize) -> Option<Split>
     found
 }
 
-/// Where two means instead of one leave the least behind.
+/// Returns the split at which two means instead of one leave the smallest sum of squares.
 fn roughly(values: &[f64], direction: Direction, firsts: Range<usize>) -> Option<usize> {
     let all: f64 = values.iter().sum();
     let (mut before, mut best, mut most) = (0.0, None, 0.0);
@@ -72,7 +71,7 @@ fn roughly(values: &[f64], direction: Direction, firsts: Range<usize>) -> Option
         let (m, k) = (first as f64, (values.len() - first) as f64);
         let apart = (all - before) / k - before / m;
         let is_its = if direction == Direction::Up { apart > 0.0 } else { apart < 0.0 };
-        // By how much the sum of squares is smaller with two levels than with one.
+        // Reduction of the sum of squares with two levels instead of one.
         let gain = apart * apart * m * k / (m + k);
         if firsts.contains(&first) && is_its && gain > most {
             (best, most) = (Some(first), gain);
@@ -81,7 +80,7 @@ fn roughly(values: &[f64], direction: Direction, firsts: Range<usize>) -> Option
     best
 }
 
-/// Outliers brought in: no value further from the median of its neighbours than a few deviations.
+/// Limits outliers: no value is further than a few deviations from the median of its neighbours.
 fn tamed(values: &[f64]) -> Option<Vec<f64>> {
     const BESIDE: usize = 3;
     if values.len() < 3 {
@@ -97,18 +96,19 @@ fn tamed(values: &[f64]) -> Option<Vec<f64>> {
     Some(values.iter().zip(&smoothed).map(|(v, s)| v.clamp(s - limit, s + limit)).collect())
 }
 
-/// Of a normal law with such a median distance from its median, which is 0.6745 deviations.
+/// Standard deviation of a normal law with the same median distance from its median (0.6745
+/// deviations).
 fn deviation(values: &[f64]) -> Option<f64> {
     let middle = median(values)?;
     let off: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
     Some(median(&off)? / 0.674_5)
 }
 
-/// What is before a split and what after it.
+/// Levels before and after a split.
 struct Sides {
     before: f64,
     after: f64,
-    /// Of the side that varies more.
+    /// Standard deviation of the side that varies more.
     deviation: f64,
 }
 
@@ -122,17 +122,17 @@ impl Sides {
         })
     }
 
-    /// By split: the squares of what each repetition is off from its side's level, none of them
-    /// more than an outlier's. Where outliers are many one of them says little of where it belongs:
-    /// its share's logarithm is what it can say (a normal law contaminated by a wide one, Huber,
-    /// Ann. Math. Stat. 35, 1964).
+    /// Costs by split: squared distances of all repetitions from their side's level, each limited
+    /// to an outlier's. If outliers are common, one of them says little about its side: its weight
+    /// is the logarithm of their share (a normal law contaminated by a wide one, Huber, Ann. Math.
+    /// Stat. 35, 1964).
     fn costs(&self, values: &[f64]) -> Vec<f64> {
         let far = WINSORISED * self.deviation;
         let outlies =
             |value: &&f64| (*value - self.before).abs() > far && (*value - self.after).abs() > far;
         let outliers = values.iter().filter(outlies).count().max(1);
         let says = (OUTLYING * values.len() as f64 / outliers as f64).ln();
-        // Where nothing varies nothing is an outlier.
+        // Without variation there are no outliers.
         let most = if self.deviation > 0.0 { self.unit() * says } else { f64::INFINITY };
         let off = |value: &f64, level: f64| (value - level).powi(2).min(most);
         let mut cost: f64 = values.iter().map(|value| off(value, self.after)).sum();
@@ -144,13 +144,13 @@ impl Sides {
         costs
     }
 
-    /// What a log-likelihood of 1 is of the costs.
+    /// Cost of one unit of log-likelihood.
     fn unit(&self) -> f64 {
         2.0 * self.deviation.powi(2)
     }
 }
 
-/// What is said of a change that splits these repetitions.
+/// Describes the change that splits these repetitions.
 pub fn change(
     points: &[Point],
     split: &Split,
@@ -161,7 +161,7 @@ pub fn change(
     let (old, new) = (typical(before)?, typical(after)?);
     let is_ratio = kind == Amount::Ratio && points.iter().all(|point| point.value > 0.0);
     let of = |part: &[Point]| -> Vec<f64> {
-        // Where a logarithm says nothing, the values themselves.
+        // Without logarithms, the values themselves.
         let is_plain = kind == Amount::Ratio && !is_ratio;
         part.iter().map(|p| if is_plain { p.value } else { p.residual() }).collect()
     };
@@ -184,8 +184,8 @@ pub fn change(
     })
 }
 
-/// Repetitions near each other are alike: what as many of them in a row as there are afterwards
-/// differ by before the change is in the interval too.
+/// Widens the interval by the correlation of neighbouring repetitions: by the variation, before the
+/// change, of as many in a row as there are after it.
 fn widened(own: Interval, estimate: f64, before: &[f64], count: usize) -> Interval {
     const NEARLY_ALL: f64 = 2.6;
     let rows: Vec<f64> = before.rchunks_exact(count).filter_map(median).collect();

@@ -1,70 +1,69 @@
-//! What a detector remembers: the latest repetitions one by one, and earlier ones of up to eight
-//! days, thinned where they come faster than every few minutes.
+//! Memory of a detector: the latest repetitions one by one, and earlier ones of up to eight days,
+//! thinned if they come more often than every few minutes.
 //!
 //! Owns the reference that a repetition is ranked among: earlier ones of the same time of day, each
-//! less the level of the day that it was in. Never holds more than a bound.
+//! minus the level of its day. Never holds more than a bound.
 
 use std::collections::VecDeque;
 
 use crate::change::{Amount, Moment, Season};
 use crate::quantile::median;
 
-/// So many of the latest are no part of any reference: a change is to be found against what was
-/// before it, and not to be taken into that first.
+/// Number of latest repetitions that are in no reference: a change must be compared with earlier
+/// values, not absorbed into them.
 const LATEST: usize = 40;
 
-/// What is beside the latest when a change is dated.
+/// Further repetitions, besides [`LATEST`], that are kept to date a change.
 const DATED: usize = 80;
 
 const MINUTE: u64 = 60_000_000_000;
 const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
-/// Of what lies further back one repetition in so long is kept.
+/// Least time between older repetitions that are kept.
 const THINNED: u64 = 9 * MINUTE;
 const KEPT_FOR: u64 = 8 * DAY;
-/// A bound of the memory, whatever the clock says: eight days of one in nine minutes.
+/// Bound of the memory, whatever the clock says: eight days of one in nine minutes.
 const MOST: usize = 1_280;
 
-/// The same time of day, give or take.
+/// Tolerance of the same time of day.
 const SAME_TIME: u64 = 90 * MINUTE;
-/// A day's pattern is known from so many days.
+/// Number of days from which a daily pattern is known.
 const DAYS: usize = 3;
-/// Fewer are no reference.
+/// Least number of values in a reference.
 const LEAST: usize = 20;
-/// What a day without a known pattern is compared with.
+/// Size of the reference for a day without a known pattern.
 const NEAREST: usize = 100;
-/// Within so long the time of day hardly matters.
+/// Time span within which the time of day hardly matters.
 const SHORT: u64 = 90 * MINUTE;
-/// By how much more a level may move before its day is known: as a logarithm, and as a share of
-/// frames.
+/// Additional margin before the daily pattern is known: for logarithms of levels, and for shares of
+/// lost frames.
 const UNKNOWN_DAY: (f64, f64) = (0.35, 0.002);
 
-/// A repetition as it is remembered.
+/// Repetition in memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Point {
     pub at: Moment,
-    /// As measured.
+    /// Value as measured.
     pub value: f64,
-    /// On the scale that changes are judged on.
+    /// Value on the scale of comparison.
     pub scaled: f64,
-    /// Of the day before it, on that scale.
+    /// Level of the preceding day, on that scale.
     pub level: f64,
-    /// Whether that was a whole day.
+    /// True if the level is that of a whole day.
     pub is_whole: bool,
-    /// By how much such a time of day usually differs from the day's level; none while that is not
-    /// known.
+    /// Usual difference of this time of day from the day's level; `None` while unknown.
     pub usual: Option<f64>,
 }
 
 impl Point {
-    /// What is left of it without the day's level and the time of day.
+    /// Value without the day's level and the time of day.
     pub fn residual(&self) -> f64 {
         self.scaled - self.level - self.usual.unwrap_or(0.0)
     }
 }
 
-/// What a repetition is ranked among, ascending.
+/// Values that a repetition is ranked among, ascending.
 #[derive(Debug)]
 pub struct Reference {
     values: Vec<f64>,
@@ -73,12 +72,12 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Their median, where they are of the same time of day.
+    /// Median of the reference, if its values have the same time of day; `None` otherwise.
     pub fn usual(&self) -> Option<f64> {
         self.is_same_time.then(|| self.values[self.values.len() / 2])
     }
 
-    /// What a repetition may differ by beside the margin.
+    /// Allowed difference of a repetition in addition to the margin.
     pub const fn allowance(&self, kind: Amount) -> f64 {
         match kind {
             _ if self.is_day_known => 0.0,
@@ -87,8 +86,8 @@ impl Reference {
         }
     }
 
-    /// The chances of a rank as high, and as low, as the value's, each less the margin. Ties count
-    /// for the reference.
+    /// Returns the chances of a rank at least as high, and at least as low, as the value's, each
+    /// beyond the margin. Ties count for the reference.
     pub fn chances(&self, value: f64, margin: f64) -> (f64, f64) {
         let n = self.values.len();
         let below = self.values.partition_point(|known| *known < value - margin);
@@ -98,7 +97,7 @@ impl Reference {
     }
 }
 
-/// All that is remembered.
+/// All repetitions in memory.
 #[derive(Debug, Clone, Default)]
 pub struct Past {
     earlier: VecDeque<Point>,
@@ -106,19 +105,19 @@ pub struct Past {
 }
 
 impl Past {
-    /// How many repetitions are held.
+    /// Number of repetitions in memory.
     pub fn len(&self) -> usize {
         self.earlier.len() + self.latest.len()
     }
 
-    /// What lies further back than the latest, newest first: those are no reference yet.
+    /// Repetitions older than the latest, newest first; the latest are in no reference yet.
     fn settled(&self) -> impl Iterator<Item = &Point> {
         let of_latest = self.latest.len().saturating_sub(LATEST);
         self.latest.iter().take(of_latest).rev().chain(self.earlier.iter().rev())
     }
 
-    /// The level of the last whole day that is no part of the latest; its own where nothing is
-    /// known.
+    /// Returns the level of the last whole day before the latest repetitions, and whether it was
+    /// whole. `own` if nothing is known.
     pub fn level(&self, own: f64) -> (f64, bool) {
         if self.len() < LATEST + LEAST {
             let values: Vec<f64> = self.latest.iter().map(|point| point.scaled).collect();
@@ -138,7 +137,7 @@ impl Past {
         (median(&values).unwrap_or(own), is_whole)
     }
 
-    /// What a repetition at that time is ranked among; none while too little is known.
+    /// Reference for a repetition at that time; `None` while too little is known.
     pub fn reference(&self, now: u64, level: f64, season: Season) -> Option<Reference> {
         if season == Season::Daily {
             let alike = self.same_time(now);
@@ -157,7 +156,7 @@ impl Past {
         Some(Reference { values: ascending(values), is_day_known, is_same_time: false })
     }
 
-    /// Those of the same time of day, on as many earlier days as make it known.
+    /// Values of the same time of day, on enough earlier days; `None` with fewer.
     fn same_time(&self, now: u64) -> Option<Vec<f64>> {
         let mut values = Vec::new();
         let mut days = [false; 9];
@@ -173,7 +172,7 @@ impl Past {
         (seen >= DAYS && values.len() >= LEAST).then_some(values)
     }
 
-    /// The next repetition.
+    /// Adds the next repetition.
     pub fn push(&mut self, point: Point) {
         self.latest.push_back(point);
         if self.latest.len() <= LATEST + DATED {
@@ -192,8 +191,8 @@ impl Past {
         }
     }
 
-    /// Those that a change is dated among, oldest first: the latest of which the time of day is
-    /// known, or of none of which.
+    /// Repetitions among which a change is dated, oldest first: the latest ones, either all with
+    /// known time of day or all without.
     pub fn latest(&self) -> Vec<Point> {
         let is_known = self.latest.back().is_some_and(|point| point.usual.is_some());
         let alike = self.latest.iter().rev().take_while(|p| p.usual.is_some() == is_known);
@@ -202,9 +201,9 @@ impl Past {
         points
     }
 
-    /// The series changed with the repetition `first`: what was before is remembered as if it had
-    /// been so all along, so that the time of day need not be learnt again. By how much is known
-    /// better with each repetition; whether more of them are needed.
+    /// Moves all repetitions before `first`, the first one after a change, to the new level, so
+    /// that the daily pattern need not be learnt again. Each further repetition improves the
+    /// estimate. True if more are needed.
     pub fn settle(&mut self, first: Moment) -> bool {
         let is_before = |point: &Point| point.at.repetition < first.repetition;
         let alike = self.latest();

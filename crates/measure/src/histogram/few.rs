@@ -1,22 +1,22 @@
-//! Only those buckets that hold something: what a histogram is that was read, or whose values are
-//! few.
+//! Histogram that stores only its non-empty buckets: one that was read, or one with few values.
 //!
-//! Owns where a bucket begins and ends, which is `HdrHistogram`'s rule for 3 digits from 1 ns. A
-//! record's three histograms with room for every bucket take 0.8 MB; what a short trial left in
-//! them, some kilobytes. Answers as the full one does, to the last bit of a mean.
+//! Owns bucket bounds, by `HdrHistogram`'s rule for 3 digits from 1 ns. Three full histograms of a
+//! record take 0.8 MB, the buckets that a short trial uses a few kilobytes. Results equal the full
+//! histogram's, to the last bit of a mean.
 
-/// Values below this have a bucket each; above, twice as many values share one with each doubling.
+/// Number below which each value has its own bucket; above, the bucket width doubles with each
+/// doubling.
 const ONE_EACH: u64 = 2048;
-/// Buckets of each doubling.
+/// Buckets per doubling.
 const HALF: u64 = ONE_EACH / 2;
 
-/// Beyond so many buckets a value is counted faster where each has its place.
+/// Number of buckets above which an array with all buckets is faster.
 const MOST: usize = 256;
 
 /// Buckets of all values up to an hour.
 const PLACES: u64 = 33 * HALF;
 
-/// One number; the caller has refused any of more than eight octets.
+/// Reads one number; the caller has rejected any of more than eight octets.
 fn number(octets: &mut std::slice::Iter<'_, u8>) -> Result<u64, &'static str> {
     let (mut number, mut bits) = (0, 0);
     for octet in octets {
@@ -32,35 +32,35 @@ fn number(octets: &mut std::slice::Iter<'_, u8>) -> Result<u64, &'static str> {
     Err("it ends within a number")
 }
 
-/// How many values share the bucket of `value`, as a power of two.
+/// Width of the bucket of `value`, as a power of two.
 const fn shift(value: u64) -> u32 {
     (value | (ONE_EACH - 1)).ilog2() - (ONE_EACH - 1).ilog2()
 }
 
-/// The smallest value of its bucket.
+/// Smallest value in the bucket of `value`.
 pub(super) const fn lowest(value: u64) -> u64 {
     value >> shift(value) << shift(value)
 }
 
-/// The largest value of its bucket.
+/// Largest value in the bucket of `value`.
 const fn highest(value: u64) -> u64 {
     lowest(value) + ((1 << shift(value)) - 1)
 }
 
-/// The largest value of the bucket at this place of the counts.
+/// Largest value of the bucket at this index of the counts.
 const fn highest_at(place: u64) -> u64 {
     let doublings = (place / HALF).saturating_sub(1);
     let within = if place < ONE_EACH { place } else { place % HALF + HALF };
     (within << doublings) + ((1 << doublings) - 1)
 }
 
-/// Where the bucket of `value` is among the counts.
+/// Index of the bucket of `value` among the counts.
 fn place(value: u64) -> u64 {
     u64::from(shift(value)) * HALF + (value >> shift(value))
 }
 
-/// A V2 histogram's counts: what [`Few::read`] reads. Buckets come in ascending order, each by any
-/// of its values and with a count above zero.
+/// Serialises a V2 histogram's counts, as [`Few::read`] reads them. Buckets come in ascending
+/// order, each given by any of its values, with a count above zero.
 pub(super) fn write(buckets: impl Iterator<Item = (u64, u64)>) -> Vec<u8> {
     let (mut octets, mut next) = (Vec::new(), 0);
     let mut put = |mut number: u64| {
@@ -89,22 +89,21 @@ pub(super) fn write(buckets: impl Iterator<Item = (u64, u64)>) -> Vec<u8> {
     octets
 }
 
-/// Buckets in ascending order.
+/// Non-empty buckets in ascending order.
 #[derive(Debug, Clone)]
 pub(super) struct Few {
-    /// The highest value of each, and how many values it holds: never none.
+    /// Highest value of each bucket, and its count, which is never zero.
     buckets: Vec<(u64, u64)>,
     total: u64,
 }
 
 impl Few {
-    /// None.
+    /// Creates an empty histogram.
     pub(super) const fn new() -> Self {
         Self { buckets: Vec::new(), total: 0 }
     }
 
-    /// Counts a value so many times, in any order; false where there are too many buckets for
-    /// that.
+    /// Adds a value `count` times, in any order; false if there are too many buckets.
     pub(super) fn insert(&mut self, value: u64, count: u64) -> bool {
         if count == 0 {
             return true;
@@ -123,12 +122,12 @@ impl Few {
         true
     }
 
-    /// Gives back what it does not use.
+    /// Frees unused capacity.
     pub(super) fn shrink(&mut self) {
         self.buckets.shrink_to_fit();
     }
 
-    /// Adds to the last bucket, or puts one behind it. Values come in ascending order.
+    /// Adds to the last bucket or appends one. Values come in ascending order.
     pub(super) fn push(&mut self, value: u64, count: u64) {
         let value = highest(value);
         self.total += count;
@@ -138,15 +137,15 @@ impl Few {
         }
     }
 
-    /// Reads a V2 histogram's counts of our bounds: zigzag numbers, seven bits an octet; a negative
-    /// one is a run of empty buckets. What lies above `most` is clamped to it.
+    /// Reads a V2 histogram's counts in our bounds: zigzag numbers, seven bits per octet; a
+    /// negative number is a run of empty buckets. Values above `most` are clamped to it.
     pub(super) fn read(payload: &[u8], most: u64, most_values: u64) -> Result<Self, &'static str> {
         let (mut few, mut octets, mut place) = (Self::new(), payload.iter(), 0_u64);
         while !octets.as_slice().is_empty() {
             let number = number(&mut octets)?;
             let half = number >> 1;
             if number & 1 == 1 {
-                // No number is above 2^56, so no sum of as many as fit in memory overflows.
+                // No number exceeds 2^56, so no sum of as many as fit in memory overflows.
                 place = place.saturating_add(half + 1);
                 continue;
             }

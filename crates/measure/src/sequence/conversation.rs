@@ -1,43 +1,43 @@
-//! What came of each of the conversations that one flow goes round through: which of its frames
-//! never came and in which runs, how many came late and how many again.
+//! Frames received per conversation of a flow: runs of lost frames, reordered frames and
+//! duplicates.
 //!
-//! Owns the numbering: of so many conversations, number n is one of the n modulo so many. Never
+//! Owns the numbering: number n belongs to conversation n modulo the number of conversations. Never
 //! decides what a run means, and knows no clock: at a constant rate a number is a moment.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Order, Orders};
 
-/// Runs that are remembered of each conversation; of more the longest are.
+/// Largest number of lost runs kept per conversation: the longest ones.
 pub const MOST_GAPS: usize = 16;
 
-/// What a receiver saw of one conversation.
+/// Received frames of one conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Conversation {
-    /// Distinct frames of its own that came.
+    /// Distinct frames of the conversation that arrived.
     pub received: u64,
-    /// The last of its numbers that came; `None` where none did.
+    /// Highest number of the conversation that arrived; `None` if nothing arrived.
     pub last: Option<u64>,
-    /// Runs of its own frames that never came though a later one did, in order.
+    /// Runs of lost frames before its last arrival, in order.
     pub gaps: Vec<Gap>,
     /// First arrivals below its own next expected number (RFC 4737 §3.3).
     #[serde(default)]
     pub reordered: u64,
-    /// Arrivals of its own numbers that had arrived before.
+    /// Arrivals of its numbers that had arrived before.
     #[serde(default)]
     pub duplicated: u64,
 }
 
-/// A run of a conversation's frames that never came.
+/// Run of lost frames of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Gap {
-    /// The first one's number, of the whole flow.
+    /// First number of the run, in the whole flow's numbering.
     pub first: u64,
-    /// How many of the conversation's own.
+    /// Number of the conversation's own frames.
     pub frames: u64,
 }
 
-/// After how many numbers all repeats that uses value i modulo each of these counts at number i.
+/// Period after which value i modulo each of these counts repeats: their least common multiple.
 pub fn repeats_after(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().map(|count| count.max(1)).fold(1, |all, count| {
         let (mut divisor, mut rest) = (all, count);
@@ -49,7 +49,7 @@ pub fn repeats_after(counts: impl IntoIterator<Item = u64>) -> u64 {
 }
 
 impl Conversation {
-    /// Each of those whose orders are known, by which numbers came.
+    /// Builds the records of all conversations from the numbers that arrived.
     pub fn each(orders: &Orders, came: impl Fn(u64) -> bool) -> Vec<Self> {
         let own = orders.each();
         let of = |order: &Order| Self {
@@ -76,7 +76,7 @@ impl Conversation {
         all.into_iter().map(|(conversation, _)| conversation).collect()
     }
 
-    /// Of more than are remembered the shortest is forgotten, the latest of equals.
+    /// Stores a run; if the list is full, replaces the shortest, the latest of equals.
     fn remember(&mut self, gap: Gap) {
         if self.gaps.len() == MOST_GAPS {
             let shortest = (0..MOST_GAPS).rev().min_by_key(|at| self.gaps[*at].frames);
@@ -88,12 +88,13 @@ impl Conversation {
         self.gaps.push(gap);
     }
 
-    /// Frames of `sent` that were its own, it being the conversation `at` of `count`.
+    /// Number of `sent` frames that belong to conversation `at` of `count`.
     pub const fn sent((at, count): (u32, u32), sent: u64) -> u64 {
         sent.saturating_sub(at as u64).div_ceil(count as u64)
     }
 
-    /// Its own frames of `sent` after the last that came.
+    /// Lost frames of the conversation after its last arrival, out of `sent`; `None` if there are
+    /// none.
     pub fn tail(&self, (at, count): (u32, u32), sent: u64) -> Option<Gap> {
         let first = self.last.map_or(u64::from(at), |last| last + u64::from(count));
         let frames = sent.saturating_sub(first).div_ceil(u64::from(count));

@@ -1,32 +1,32 @@
-//! In which order a flow's frames came, each conversation for itself: conversations that take
-//! different paths overtake each other, though none of them is reordered.
+//! Order of a flow's frames, per conversation: conversations on different paths overtake each other
+//! without reordering within any of them.
 //!
-//! Owns the next expected number. Never knows which numbers came before: the caller says whether
+//! Owns the next expected number. Never knows which numbers arrived before: the caller says whether
 //! an arrival is its number's first.
 
 use super::SequenceCounts;
 
-/// Of a flow of more conversations they are not told apart.
+/// Largest number of conversations that are tracked separately.
 pub const MOST_CONVERSATIONS: u32 = 4096;
 
-/// Of one conversation.
+/// Order of one conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Order {
-    /// The number after the highest that came; 0 where none did.
+    /// Number after the highest that arrived; 0 if nothing arrived.
     pub next_expected: u64,
-    /// First arrivals below that.
+    /// First arrivals below the next expected number.
     pub reordered: u64,
     /// Arrivals of a number that had arrived before.
     pub duplicated: u64,
 }
 
-/// Of all conversations of a flow: number n is of the n modulo their number.
+/// Order of all conversations of a flow: number n belongs to conversation n modulo their number.
 #[derive(Debug, Clone)]
 pub struct Orders {
     each: Vec<Order>,
 }
 
-/// Of one conversation.
+/// Creates the order of a flow with one conversation.
 impl Default for Orders {
     fn default() -> Self {
         Self::new(1)
@@ -34,13 +34,13 @@ impl Default for Orders {
 }
 
 impl Orders {
-    /// Of so many conversations of which nothing came yet.
+    /// Creates the order of this many conversations, with nothing received.
     pub fn new(conversations: u64) -> Self {
         Self { each: vec![Order::default(); Self::kept(conversations) as usize] }
     }
 
-    /// How many orders are kept of so many conversations: one of each, or of more than there is
-    /// room for, one of all together.
+    /// Number of orders tracked for this many conversations: one each, or a single one if there are
+    /// too many.
     pub fn kept(conversations: u64) -> u32 {
         let each = u32::try_from(conversations).ok().filter(|count| *count <= MOST_CONVERSATIONS);
         each.unwrap_or(1).max(1)
@@ -49,7 +49,7 @@ impl Orders {
     /// Counts one arrival of a number.
     #[inline]
     pub fn arrive(&mut self, number: u64, is_first: bool) {
-        // Most flows are of one conversation, and a division takes as long as all the rest.
+        // Most flows have one conversation, and a division takes as long as all the rest.
         let at = if self.each.len() == 1 { 0 } else { number % self.each.len() as u64 };
         let order = &mut self.each[at as usize];
         if !is_first {
@@ -61,18 +61,18 @@ impl Orders {
         }
     }
 
-    /// Each conversation's.
+    /// Orders by conversation.
     pub(super) fn each(&self) -> &[Order] {
         &self.each
     }
 
-    /// The number after the highest that came of any.
+    /// Number after the highest that arrived in any conversation.
     #[inline]
     pub fn end(&self) -> u64 {
         self.each.iter().map(|order| order.next_expected).max().unwrap_or(0)
     }
 
-    /// What they say of the whole flow: its order, its repeats and its highest number.
+    /// Totals of the whole flow: reordered, duplicates and highest number.
     pub fn counts(&self) -> SequenceCounts {
         let sum = |of: fn(&Order) -> u64| self.each.iter().map(of).sum();
         SequenceCounts {
@@ -84,7 +84,7 @@ impl Orders {
     }
 }
 
-/// As something else counted them; at least one.
+/// Collects orders counted elsewhere; expects at least one.
 impl FromIterator<Order> for Orders {
     fn from_iter<T: IntoIterator<Item = Order>>(each: T) -> Self {
         Self { each: each.into_iter().collect() }

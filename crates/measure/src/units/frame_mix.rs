@@ -11,24 +11,24 @@ use serde::{Deserialize, Serialize};
 
 use super::{FrameRate, FrameSize, Rate, UnitError, WIRE_OVERHEAD_OCTETS};
 
-/// The most frames of a pattern.
+/// Largest number of frames in a pattern.
 const LONGEST: usize = 64;
 
-/// The mix that is usually meant by the name: 7 of 64 octets, 4 of 594, 1 of 1518.
+/// Usual IMIX: 7 frames of 64 octets, 4 of 594, 1 of 1518.
 const IMIX: [(u32, usize); 3] = [(64, 7), (594, 4), (1518, 1)];
 
-/// Frame i of a flow has the size `pattern[i % length]`.
+/// Frame sizes of a flow: frame i has the size `pattern[i % length]`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct FrameMix(Vec<FrameSize>);
 
 impl FrameMix {
-    /// A flow of frames of one size.
+    /// Creates the mix of one size.
     pub fn of(size: FrameSize) -> Self {
         Self(vec![size])
     }
 
-    /// A pattern of 1…64 sizes, sent in this order.
+    /// Creates a pattern of 1…64 sizes, sent in this order.
     pub fn new(pattern: Vec<FrameSize>) -> Result<Self, UnitError> {
         if (1..=LONGEST).contains(&pattern.len()) {
             return Ok(Self(pattern));
@@ -41,7 +41,7 @@ impl FrameMix {
         })
     }
 
-    /// So many frames of each size, spread as evenly as whole frames go.
+    /// Creates a pattern from a count per size, spread as evenly as whole frames allow.
     pub fn weighted(shares: &[(FrameSize, usize)]) -> Result<Self, UnitError> {
         let total: usize = shares.iter().map(|(_, count)| count).sum();
         let mut slots: Vec<(f64, usize, FrameSize)> = Vec::new();
@@ -52,25 +52,25 @@ impl FrameMix {
             }
             slots.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         } else {
-            // Refused by its length below.
+            // Rejected by its length below.
             slots = vec![(0.0, 0, FrameSize::MIN); total.min(LONGEST + 1)];
         }
         Self::new(slots.into_iter().map(|(_, _, size)| size).collect())
     }
 
-    /// 7 frames of 64 octets, 4 of 594 and 1 of 1518: a mean of 361.8 octets.
+    /// Mix of 7 frames of 64 octets, 4 of 594 and 1 of 1518: a mean of 361.8 octets.
     pub fn imix() -> Self {
         let shares =
             IMIX.map(|(octets, count)| (FrameSize::new(octets).unwrap_or(FrameSize::MIN), count));
         Self::weighted(&shares).unwrap_or_else(|_| Self::of(FrameSize::MIN))
     }
 
-    /// All sizes in their order.
+    /// All sizes in order.
     pub fn pattern(&self) -> &[FrameSize] {
         &self.0
     }
 
-    /// The size, where all frames have one.
+    /// Size of all frames; `None` if sizes differ.
     pub fn single(&self) -> Option<FrameSize> {
         let first = self.0[0];
         self.0.iter().all(|size| *size == first).then_some(first)
@@ -92,19 +92,19 @@ impl FrameMix {
         self.0[(sequence % self.0.len() as u64) as usize]
     }
 
-    /// Mean octets of a frame, with FCS.
+    /// Mean size of a frame in octets, with FCS.
     pub fn mean_octets(&self) -> f64 {
         let sum: u64 = self.0.iter().map(|size| u64::from(size.octets())).sum();
         sum as f64 / self.0.len() as f64
     }
 
-    /// Frames a second that a link of `rate` carries of this mix: C / (8 * (mean + 20)).
+    /// Frames per second of this mix that a link of `rate` carries: C / (8 * (mean + 20)).
     pub fn line_rate(&self, rate: Rate) -> FrameRate {
         let octets = self.mean_octets() + f64::from(WIRE_OVERHEAD_OCTETS);
         FrameRate(rate.bits_per_second() / (8.0 * octets))
     }
 
-    /// Each size with how often it stands in the pattern, smallest first.
+    /// Count per size in the pattern, smallest size first.
     pub fn shares(&self) -> Vec<(FrameSize, usize)> {
         let mut sizes = self.0.clone();
         sizes.sort_unstable();
@@ -120,7 +120,7 @@ impl From<FrameSize> for FrameMix {
     }
 }
 
-/// `64`; `imix`; `64*7,1518`: how often each size stands in the pattern.
+/// Formats as `64`, `imix` or `64*7,1518`: each size with its count in the pattern.
 impl fmt::Display for FrameMix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(size) = self.single() {

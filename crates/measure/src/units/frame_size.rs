@@ -1,4 +1,4 @@
-//! The size of a frame, and what is inside it.
+//! Frame size, and the sizes of what it contains.
 //!
 //! RFC 1242 §3.5 and RFC 2544 §9: from the first octet after the preamble through the FCS. Payload,
 //! IP length and frame size are three numbers for one packet; this is the one place that converts.

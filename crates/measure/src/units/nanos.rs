@@ -1,4 +1,4 @@
-//! A span of time, or a reading of a stated clock, in whole nanoseconds.
+//! Time span, or reading of a stated clock, in whole nanoseconds.
 //!
 //! Sums, products and units saturate: sizes and counts that people give are factors here, and a
 //! time beyond 584 years is as good as one without end. Never says which clock: the field's name
@@ -35,41 +35,41 @@ const SUFFIXES: &[Suffix] = &[
 ];
 
 impl Nanos {
-    /// No time at all.
+    /// Zero time.
     pub const ZERO: Self = Self(0);
 
-    /// Whole seconds.
+    /// Creates a span of whole seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1_000_000_000))
     }
 
-    /// Whole milliseconds.
+    /// Creates a span of whole milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
 
-    /// Whole microseconds.
+    /// Creates a span of whole microseconds.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros.saturating_mul(1_000))
     }
 
-    /// Seconds with a fraction; negative and non-finite values become zero.
+    /// Creates a span from fractional seconds; negative and non-finite values become zero.
     pub fn from_secs_f64(secs: f64) -> Self {
         Self((secs * 1e9).round() as u64)
     }
 
-    /// In seconds.
+    /// Span in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// `self - earlier`, or zero where `earlier` is later.
+    /// Returns `self - earlier`, or zero if `earlier` is later.
     #[must_use]
     pub const fn saturating_sub(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
     }
 
-    /// As the standard library's duration, for waiting.
+    /// Converts to the standard library's duration, for waiting.
     pub const fn as_duration(self) -> Duration {
         Duration::from_nanos(self.0)
     }

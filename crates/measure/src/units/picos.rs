@@ -1,4 +1,4 @@
-//! The time of a model, in whole picoseconds: an octet at 400 Gbit/s takes twenty of them.
+//! Model time in whole picoseconds: an octet at 400 Gbit/s takes twenty of them.
 //!
 //! Never a reading of a clock, and never written in a file: people say [`Nanos`].
 
@@ -7,19 +7,19 @@ use std::ops::{Add, AddAssign, Sub};
 
 use super::{Nanos, Rate};
 
-/// Picoseconds, since a model began or as a span; 213 days are the most.
+/// Picoseconds, since a model began or as a span; at most 213 days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Picos(pub u64);
 
 const PER_SECOND: u128 = 1_000_000_000_000;
 
 impl Picos {
-    /// No time at all.
+    /// Zero time.
     pub const ZERO: Self = Self(0);
-    /// Later than anything.
+    /// Latest possible time.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// How long `octets` take at `rate`, rounded up; for ever at a rate of 0.
+    /// Time that `octets` take at `rate`, rounded up; [`Self::MAX`] at a rate of 0.
     pub fn to_send(octets: u64, rate: Rate) -> Self {
         if rate.0 == 0 {
             return Self::MAX;
@@ -28,7 +28,7 @@ impl Picos {
         Self(u64::try_from((bits * PER_SECOND).div_ceil(u128::from(rate.0))).unwrap_or(u64::MAX))
     }
 
-    /// Rounded down.
+    /// Converts to nanoseconds, rounded down.
     pub const fn to_nanos(self) -> Nanos {
         Nanos(self.0 / 1000)
     }
@@ -38,7 +38,7 @@ impl Picos {
         self.0 as f64 / 1e12
     }
 
-    /// `self - earlier`, or zero where `earlier` is later.
+    /// Returns `self - earlier`, or zero if `earlier` is later.
     #[must_use]
     pub const fn saturating_sub(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
@@ -46,7 +46,7 @@ impl Picos {
 }
 
 impl From<Nanos> for Picos {
-    /// Beyond 213 days it stays at the most there is.
+    /// Converts; beyond 213 days the result is the largest value.
     fn from(nanos: Nanos) -> Self {
         Self(nanos.0.saturating_mul(1000))
     }

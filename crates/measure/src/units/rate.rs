@@ -1,4 +1,4 @@
-//! Rates: bits a second and frames a second, and which octets a bit rate counts.
+//! Rates in bits per second and frames per second, and the octets that a bit rate counts.
 //!
 //! The conventions follow RFC 1242 and RFC 2544: a rate without its convention is not a figure.
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::text::{Suffix, parse_scaled, serde_as_text};
 use super::{FrameSize, UnitError};
 
-/// Bits a second. Written by people as `"1Gbit"`, `"100Mbit"`, `"2.5Gbit"`.
+/// Bits per second. Written by people as `"1Gbit"`, `"100Mbit"`, `"2.5Gbit"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Rate(pub u64);
 
@@ -20,7 +20,7 @@ const SUFFIXES: &[Suffix] = &[
     ("Mbit", 1_000_000),
     ("kbit", 1_000),
     ("bit", 1),
-    // As tc, iperf3 and data sheets have them. `mbps` is missing on purpose: tc means bytes by it.
+    // Spellings of tc, iperf3 and data sheets. `mbps` is missing on purpose: tc means bytes by it.
     ("Tbps", 1_000_000_000_000),
     ("Gbps", 1_000_000_000),
     ("Mbps", 1_000_000),
@@ -42,13 +42,13 @@ const SUFFIXES: &[Suffix] = &[
 ];
 
 impl Rate {
-    /// In bits a second.
+    /// Rate in bits per second.
     pub fn bits_per_second(self) -> f64 {
         self.0 as f64
     }
 
-    /// The most frames of `size` that a link of this rate carries in a second, preamble and gap
-    /// included: C / (8 * (L + 20)).
+    /// Most frames of `size` per second on a link of this rate, preamble and gap included: C / (8 *
+    /// (L + 20)).
     pub fn line_rate(self, size: FrameSize) -> FrameRate {
         FrameRate(self.bits_per_second() / (8.0 * f64::from(size.wire_octets())))
     }
@@ -73,14 +73,14 @@ impl FromStr for Rate {
 
 serde_as_text!(Rate);
 
-/// Frames a second.
+/// Frames per second.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FrameRate(pub f64);
 
 impl FrameRate {
-    /// What these frames of `size` come to in bits a second, counted by `convention` (UDP over IPv4
-    /// without a VLAN tag for the payload).
+    /// Bits per second of frames of `size`, counted by `convention` (UDP over IPv4 without a VLAN
+    /// tag for the payload).
     pub fn bits_per_second(self, size: FrameSize, convention: RateConvention) -> f64 {
         let octets = match convention {
             RateConvention::L1 => size.wire_octets(),
@@ -95,8 +95,8 @@ impl FrameRate {
 const FRAME_SUFFIXES: [(&str, f64); 4] =
     [("Mpps", 1e6), ("kpps", 1e3), ("Kpps", 1e3), ("pps", 1.0)];
 
-/// As people write it: `50kpps`, `1.2Mpps`, `1000pps`. A bare number is refused, because it could
-/// as well be bits.
+/// Parses `50kpps`, `1.2Mpps`, `1000pps`. A bare number is rejected, because it could also mean
+/// bits.
 impl FromStr for FrameRate {
     type Err = UnitError;
     fn from_str(text: &str) -> Result<Self, UnitError> {
@@ -124,25 +124,25 @@ impl FromStr for FrameRate {
     }
 }
 
-/// Which octets of a frame a bit rate counts.
+/// Octets of a frame that a bit rate counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum RateConvention {
-    /// Frame, preamble and inter-frame gap: what the wire is busy with.
+    /// Frame, preamble and inter-frame gap: everything that occupies the wire.
     L1,
-    /// The frame with its FCS.
+    /// Frame with its FCS.
     L2,
-    /// The IP packet.
+    /// IP packet.
     L3,
-    /// The UDP payload, as iperf3 counts.
+    /// UDP payload, as iperf3 counts.
     #[serde(rename = "payload")]
     Payload,
 }
 
 impl RateConvention {
-    /// All four, outermost first.
+    /// All conventions, outermost first.
     pub const ALL: [Self; 4] = [Self::L1, Self::L2, Self::L3, Self::Payload];
 
-    /// As written in figures: `L1`, `L2`, `L3`, `payload`.
+    /// Name of the convention: `L1`, `L2`, `L3`, `payload`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::L1 => "L1",

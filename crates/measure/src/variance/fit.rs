@@ -1,27 +1,27 @@
-//! Least squares on factors' levels: what a model leaves unexplained, and how many numbers it took.
+//! Least squares on factor levels: what a model leaves unexplained, and its number of parameters.
 //!
-//! Owns the normal equations. Columns that say what others already say are left out.
+//! Owns the normal equations. Redundant columns are left out.
 
 use super::Observation;
 
-/// A column whose own part is smaller than this, relative to its length, says nothing new.
+/// Relative length below which the independent part of a column counts as zero.
 const NOTHING_NEW: f64 = 1e-9;
 
-/// Levels by observation, and the values less their mean.
+/// Levels by observation, and the values minus their mean.
 pub(super) struct Design {
-    /// By factor, then by observation.
+    /// Levels by factor, then by observation.
     levels: Vec<Vec<usize>>,
     blocks: Vec<usize>,
     cells: Vec<usize>,
     values: Vec<f64>,
 }
 
-/// A model that was fitted.
+/// Fitted model.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fitted {
-    /// Sum of squares that it leaves.
+    /// Residual sum of squares.
     pub(super) rest: f64,
-    /// Independent numbers in it, the mean among them.
+    /// Number of independent parameters, the mean included.
     pub(super) rank: usize,
 }
 
@@ -42,17 +42,17 @@ impl Design {
         }
     }
 
-    /// How many combinations there are.
+    /// Number of combinations.
     pub(super) fn cells(&self) -> usize {
         self.cells.iter().max().map_or(0, |most| most + 1)
     }
 
-    /// The sum of squares about the mean.
+    /// Sum of squares around the mean.
     pub(super) fn total(&self) -> f64 {
         self.values.iter().map(|value| value * value).sum()
     }
 
-    /// The mean, the blocks, these factors and all combinations, as asked for.
+    /// Fits the mean, and the blocks, factors and combinations that are selected.
     pub(super) fn fit(&self, factors: &[usize], blocks: bool, cells: bool) -> Fitted {
         let mut columns: Vec<&[usize]> = Vec::new();
         columns.extend(blocks.then_some(&self.blocks[..]));
@@ -68,7 +68,7 @@ impl Design {
             .collect();
         let last = columns.last().and_then(|column| column.iter().max());
         let width = starts.last().map_or(1, |start| start + last.map_or(0, |most| most + 1));
-        // The cross products, with the values behind.
+        // Cross products, with the values in the last column.
         let mut products = vec![vec![0.0; width + 1]; width + 1];
         for (row, value) in self.values.iter().enumerate() {
             let mut places = vec![0];
@@ -87,7 +87,7 @@ impl Design {
     }
 }
 
-/// Eliminates one column after the other; how many said something new.
+/// Eliminates one column after the other; returns the number of independent ones.
 fn sweep(products: &mut [Vec<f64>], width: usize) -> usize {
     let lengths: Vec<f64> = (0..width).map(|at| products[at][at]).collect();
     let mut rank = 0;

@@ -1,6 +1,7 @@
-//! One claim of a data sheet: which figures it is about, and what they have to keep.
+//! Claim of a data sheet: the figures that it is about, and the condition that they must meet.
 //!
-//! Data only. How a claim is written is a file's matter; whether it is kept is `decision`'s.
+//! Data only. The notation of claims belongs to the file format; `decision` decides whether they
+//! are met.
 
 use std::collections::BTreeMap;
 
@@ -9,32 +10,32 @@ use serde::{Deserialize, Serialize};
 use super::measurable::measurable;
 use page::{Condition, Conditions, Figure, Key, Metric, Unit};
 
-/// What a data sheet claims.
+/// Claim of a data sheet.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SheetClaim {
-    /// As it is written: `line rate at 64 octets`.
+    /// Claim as written: `line rate at 64 octets`.
     pub text: String,
-    /// Of which figures.
+    /// Figures that the claim is about.
     pub about: About,
-    /// What they have to keep.
+    /// Condition that these figures must meet.
     pub keeps: Keeps,
-    /// Less than this share beside the claimed value does not matter; 0 where nothing is said.
+    /// Relative difference from the claimed value that does not matter; 0 if nothing is stated.
     #[serde(default)]
     pub margin: f64,
-    /// Who claims it.
+    /// Source of the claim.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
-/// Which figures a claim is about, and how they are read.
+/// Figures that a claim is about, and how they are read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct About {
-    /// Of this metric.
+    /// Metric of the figures.
     pub metric: Metric,
-    /// Of a distribution: of this point of it.
+    /// Quantile of a distribution; `None` for other figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantile: Option<f64>,
-    /// With all of these conditions.
+    /// Conditions that a figure must have, all of them.
     #[serde(
         rename = "where",
         default,
@@ -42,54 +43,54 @@ pub struct About {
         skip_serializing_if = "BTreeMap::is_empty"
     )]
     pub conditions: Conditions,
-    /// In which quantity the claim is stated.
+    /// Quantity in which the claim is stated.
     pub reading: Reading,
 }
 
-/// In which quantity a claim is stated, where data sheets have another than figures.
+/// Quantity in which a claim is stated, where data sheets use a different one than figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reading {
-    /// The figure's own.
+    /// The figure's own quantity.
     Itself,
-    /// A rate as a share of line rate.
+    /// Rate as a share of line rate.
     ShareOfLine,
-    /// One way of a round trip: half of it, from the first bit in to the first bit out. Where a
-    /// claim does not say so, the other convention of RFC 1242 §3.8 is meant as well.
+    /// One-way delay as half of a round trip, from first bit in to first bit out. Without a stated
+    /// convention, the other one of RFC 1242 §3.8 may be meant as well.
     OneWay,
-    /// The same, of a claim that says so: RFC 1242's for devices that cut through.
+    /// One-way delay of a claim that states this convention: RFC 1242's for cut-through devices.
     FromFirstBit,
-    /// From the last bit in to the first bit out, a frame's time less: RFC 1242's for devices that
-    /// store and forward.
+    /// One-way delay from last bit in to first bit out, shorter by the frame time: RFC 1242's for
+    /// store-and-forward devices.
     FromLastBit,
-    /// A rate of frames on all ports as what data sheets call switching capacity: bits on the wire,
+    /// Switching capacity, as data sheets call it: the frame rate of all ports in bits on the wire,
     /// in and out.
     SwitchingCapacity,
-    /// The whole device's buffer, which one output's is a part of.
+    /// Buffer of the whole device, of which one output's buffer is a part.
     WholeBuffer,
 }
 
-/// What has to hold of the device's value, in the unit of the reading.
+/// Condition on the device's value, in the unit of the reading.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keeps {
-    /// It is this or more.
+    /// The value is this or more.
     AtLeast(f64),
-    /// It is this or less.
+    /// The value is this or less.
     AtMost(f64),
-    /// It is this: of counts and of yes or no.
+    /// The value is exactly this: for counts and for yes or no.
     Is(f64),
 }
 
 impl Keeps {
-    /// The claimed value.
+    /// Claimed value.
     pub const fn value(self) -> f64 {
         match self {
             Self::AtLeast(value) | Self::AtMost(value) | Self::Is(value) => value,
         }
     }
 
-    /// `at least`, `at most`, `is`
+    /// Condition in words: `at least`, `at most`, `is`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::AtLeast(_) => "at least",
@@ -100,26 +101,26 @@ impl Keeps {
 }
 
 impl About {
-    /// Of every figure of that metric; name conditions to narrow it.
+    /// Selects every figure of that metric; add conditions to narrow it.
     pub const fn new(metric: Metric) -> Self {
         let conditions = Conditions::new();
         Self { metric, quantile: None, conditions, reading: Reading::Itself }
     }
 
-    /// Of figures with this condition only.
+    /// Adds a condition.
     #[must_use]
     pub fn at(mut self, key: Key, value: impl Into<Condition>) -> Self {
         self.conditions.insert(key, value.into());
         self
     }
 
-    /// Read so.
+    /// Sets the quantity in which the claim is stated.
     #[must_use]
     pub fn read(self, reading: Reading) -> Self {
         Self { reading, ..self }
     }
 
-    /// The unit of the claimed value.
+    /// Unit of the claimed value.
     pub fn unit(&self) -> Unit {
         match self.reading {
             Reading::ShareOfLine => Unit::Ratio,
@@ -128,7 +129,7 @@ impl About {
         }
     }
 
-    /// Whether the figure is about it: through the device, never over the direct cable.
+    /// True if the claim is about this figure; figures over the direct cable never count.
     pub fn is_about(&self, figure: &Figure) -> bool {
         let same = |(key, value): (&Key, &Condition)| figure.conditions.get(key) == Some(value);
         self.metric == figure.metric
@@ -138,7 +139,7 @@ impl About {
             && self.conditions.iter().all(same)
     }
 
-    /// A condition that is a name.
+    /// Condition as text; `None` for other types.
     pub(super) fn text(&self, key: &Key) -> Option<&str> {
         match self.conditions.get(key) {
             Some(Condition::Text(text)) => Some(text),
@@ -146,7 +147,7 @@ impl About {
         }
     }
 
-    /// A condition that is a count or a size.
+    /// Condition as a count or a size; `None` for other types.
     pub(super) fn integer(&self, key: &Key) -> Option<u64> {
         match self.conditions.get(key) {
             Some(Condition::Integer(number)) => Some(*number),

@@ -1,8 +1,8 @@
-//! Whether a claim is kept, broken, or not shown to be either.
+//! Decision on a claim: met, not met, or undecided.
 //!
-//! Owns the rule and its error rates. A claim passes only where the whole interval keeps it, and
-//! fails only where the whole interval breaks it and the device is the limit. A bound that suffices
-//! passes. Never looks behind a figure: what it says is `prove`'s, which holds it against truths.
+//! Owns the rule and its error rates. A claim passes only if the whole interval meets it. It fails
+//! only if the whole interval violates it and the device is the limit. A sufficient bound passes.
+//! Never questions a figure: `prove` tests figures against known values.
 
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
@@ -14,38 +14,40 @@ use crate::prove::{Claim, Says};
 use crate::verdict::{CONFIDENCE, LINE_RATE};
 use page::{Caveat, Figure, Key, Metric, Verdict};
 
-/// The most that a decision's one-sided error may be, both rounds together. An interval of 95 %
-/// misses on one side with 2.5 %, and there are two rounds at most.
+/// Largest one-sided error of a decision, both rounds together. A 95 % interval misses on one side
+/// with 2.5 %, and there are at most two rounds.
 pub const FALSE_FAILS: f64 = 0.05;
 
-/// Times as much measuring as was done: what would take longer tells nothing in practice.
+/// Largest factor of additional measuring that is worth suggesting.
 const MOST_TIMES: f64 = 400.0;
-/// An interval narrows with the root of the repetitions; so much more, since its ends vary.
+/// Safety factor on that estimate: an interval narrows with the root of the repetitions, and its
+/// ends vary.
 const HEADROOM: f64 = 1.3;
-/// An uplink's rate is told from floods whose first and last frames are counted at the receivers:
-/// on simulated devices it was up to this share off, beyond its interval.
+/// Relative error of an uplink's rate beyond its interval. The rate follows from floods whose first
+/// and last frames are counted at the receivers; on simulated devices it was off by up to this
+/// much.
 const UPLINK_ERROR: f64 = 0.002;
-/// In bits a nanosecond.
+/// Slowest Ethernet rate, in bits per nanosecond.
 const SLOWEST_ETHERNET: f64 = 0.01;
-/// What sums of shares differ by that are the same.
+/// Relative difference that is due to rounding.
 const HAIR: f64 = 1e-9;
-/// What a few more steps of a search are of all its steps.
+/// Factor of additional measuring for a few more steps of a search.
 const MORE_STEPS: f64 = 1.5;
 
-/// What became of a claim.
+/// Decision on a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decision {
-    /// It is kept.
+    /// The claim is met.
     Pass,
-    /// It is broken.
+    /// The claim is not met.
     Fail,
     /// Neither is shown.
     Inconclusive,
 }
 
 impl Decision {
-    /// As it is written.
+    /// Name of the decision.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -55,97 +57,95 @@ impl Decision {
     }
 }
 
-/// Why.
+/// Reason for a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Why {
-    /// All that the device may do keeps it.
+    /// The whole interval meets the claim.
     Kept,
-    /// Nothing that the device may do keeps it.
+    /// The whole interval violates the claim.
     Broken,
-    /// The interval holds the claimed value; so many times as much measuring would tell, where
-    /// that is not out of reach.
+    /// The interval contains the claimed value.
     Within {
-        /// Times of what was done, more than 1.
+        /// Factor of additional measuring that would decide, more than 1; `None` if out of reach.
         times: Option<f64>,
     },
     /// Only a bound is known, and it does not reach the claimed value.
     Bound,
-    /// Nothing says whose limit the figure is.
+    /// The limit of the figure is undetermined.
     Undetermined,
-    /// This doubt stands on the figure.
+    /// The figure has this caveat.
     Doubted(Caveat),
     /// Too few repetitions for an interval.
     FewRepetitions,
-    /// Estimates of the same thing contradict each other.
+    /// Estimates of the same quantity contradict each other.
     Contradicted,
-    /// The rate of the links is not known, or not the same at all ports, and line rate follows from
-    /// it.
+    /// The link rate is unknown or differs between ports, so line rate is unknown.
     NoLineRate,
-    /// It is kept counted from the last bit in, and broken counted from the first: the claim does
-    /// not say which.
+    /// The claim is met counted from the last bit in, and not met counted from the first; it does
+    /// not say which is meant.
     NoConvention,
-    /// All ports that have hosts together can't offer what is claimed.
+    /// The ports with hosts cannot offer the claimed load together.
     FewPorts,
     /// The study ended without a value.
     NoValue,
-    /// No figure is about it.
+    /// No figure is about the claim.
     NotMeasured,
-    /// The testbed knows nothing that can be done to the device.
+    /// The testbed has no action for the device.
     NoDeed,
-    /// No flow was interrupted, and nothing says that one of them took the way that was.
+    /// No flow was interrupted, and nothing shows that any of them took the failed path.
     NotInterrupted,
-    /// It needs so many hosts.
+    /// The test needs more hosts.
     FewHosts {
-        /// At the device.
+        /// Hosts needed at the device.
         needed: usize,
     },
-    /// The budget is too short.
+    /// The time budget is too short.
     NoTime,
 }
 
-/// A claim, decided.
+/// Claim with its decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decided {
     /// The claim.
     pub claim: SheetClaim,
-    /// Whether it is kept.
+    /// Decision on the claim.
     pub decision: Decision,
-    /// Why.
+    /// Reason for the decision.
     pub why: Why,
-    /// The figure that decides, read as the claim is stated.
+    /// Decisive figure, read as the claim is stated.
     pub measured: Option<Figure>,
-    /// How much longer would tell, or how long at all.
+    /// Further time that would decide, or the time that the test needs; `None` if unknown.
     #[serde(default)]
     pub needs: Option<Nanos>,
 }
 
 impl Decided {
-    /// Of a claim of which nothing was measured.
+    /// Creates the result of a claim that was not measured.
     pub const fn without(claim: SheetClaim, why: Why, needs: Option<Nanos>) -> Self {
         Self { claim, decision: Decision::Inconclusive, why, measured: None, needs }
     }
 }
 
-/// All claims together.
+/// Decisions on all claims.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Acceptance {
-    /// In the order of the claims.
+    /// Decisions in the order of the claims.
     pub decided: Vec<Decided>,
 }
 
 impl Acceptance {
-    /// Of claims, from what was found.
+    /// Decides the claims by the figures.
     pub fn of(claims: &[SheetClaim], figures: &[Figure]) -> Self {
         Self { decided: claims.iter().map(|claim| decide(claim, figures)).collect() }
     }
 
-    /// How many ended so.
+    /// Number of claims with this decision.
     pub fn count(&self, decision: Decision) -> usize {
         self.decided.iter().filter(|one| one.decision == decision).count()
     }
 
-    /// One that fails makes all fail; one that is open leaves all open.
+    /// Overall decision: one failure fails all, otherwise one undecided claim leaves all undecided.
     pub fn overall(&self) -> Decision {
         if self.count(Decision::Fail) > 0 {
             Decision::Fail
@@ -157,7 +157,7 @@ impl Acceptance {
     }
 }
 
-/// Decides a claim by all figures that are about it.
+/// Decides a claim by all figures that it is about.
 pub fn decide(claim: &SheetClaim, figures: &[Figure]) -> Decided {
     let about: Vec<&Figure> = figures.iter().filter(|one| claim.about.is_about(one)).collect();
     let read: Vec<Figure> = about.iter().filter_map(|one| read(claim, one)).collect();
@@ -173,13 +173,13 @@ pub fn decide(claim: &SheetClaim, figures: &[Figure]) -> Decided {
     let same = measurable(claim.about.metric).is_some_and(|known| known.part == Part::Depth);
     let (mut at, (decision, why)) = together(&all, same);
     if same && why == Why::Bound {
-        // The bound that says most.
+        // Strongest of the bounds.
         let low = |at: &usize| read[*at].low.or(read[*at].value).unwrap_or(f64::NEG_INFINITY);
         let bounds = (0..all.len()).filter(|at| all[*at].1 == Why::Bound);
         at = bounds.max_by(|a, b| low(a).total_cmp(&low(b))).unwrap_or(at);
     }
     if !same && decision == Decision::Pass {
-        // The one that keeps it by least.
+        // Figure that meets the claim by the smallest margin.
         let near = |at: &usize| match claim.keeps {
             Keeps::AtMost(_) => -read[*at].high.or(read[*at].value).unwrap_or(f64::NEG_INFINITY),
             _ => read[*at].low.or(read[*at].value).unwrap_or(f64::INFINITY),
@@ -190,8 +190,9 @@ pub fn decide(claim: &SheetClaim, figures: &[Figure]) -> Decided {
     Decided { claim: claim.clone(), decision, why, measured, needs: None }
 }
 
-/// Of several things each has to keep the claim; of several estimates of the `same` thing one that
-/// tells suffices, where none tells otherwise. With it, whose decision that is.
+/// Combines the decisions of several figures. Different things must each meet the claim. Among
+/// estimates of the `same` thing one decisive estimate suffices, unless another contradicts it.
+/// Returns the index of the decisive figure and its decision.
 fn together(all: &[(Decision, Why)], same: bool) -> (usize, (Decision, Why)) {
     let first = |decision| all.iter().position(|one| one.0 == decision);
     let (pass, fail, open) =
@@ -205,15 +206,14 @@ fn together(all: &[(Decision, Why)], same: bool) -> (usize, (Decision, Why)) {
     (at, all[at])
 }
 
-/// Decides by one figure of `of` that are about the claim, each read as the claim is stated: the
-/// more there are, the wider is each interval taken, so that the error of all of them together
-/// stays the same.
+/// Decides by one of `of` figures that the claim is about, each read as the claim is stated. With
+/// more figures each interval is widened, so that their common error stays the same.
 pub fn judged(claim: &SheetClaim, figure: &Figure, of: usize) -> (Decision, Why) {
     let told = judged_as_read(claim, figure, of);
     match (told.0, claim.about.reading) {
         (Decision::Fail, Reading::OneWay) => {
-            // Counted from the last bit in it is less, on a link of unknown rate by as much as on
-            // the slowest there is.
+            // Counted from the last bit in, the delay is shorter by the frame time. On a link of
+            // unknown rate the slowest Ethernet is assumed.
             let octets = figure.number(Key::FrameSize).unwrap_or(0.0);
             let frame = frame_time(figure).unwrap_or((octets + PREAMBLE) * 8.0 / SLOWEST_ETHERNET);
             match judged_as_read(claim, &shortened(figure, frame), of).0 {
@@ -228,8 +228,8 @@ pub fn judged(claim: &SheetClaim, figure: &Figure, of: usize) -> (Decision, Why)
     }
 }
 
-/// Whether so much is claimed of all ports that those with hosts can't offer it together: that the
-/// device passes less of what they offer does not break the claim.
+/// True if the ports with hosts cannot offer the claimed load of all ports together. A device that
+/// passes less of what they offer does not violate the claim.
 fn can_not_offer(claim: &SheetClaim, figure: &Figure) -> bool {
     let by = match claim.about.reading {
         Reading::SwitchingCapacity => wire_octets(figure).map(|wire| 2.0 * 8.0 * wire),
@@ -246,8 +246,8 @@ fn judged_as_read(claim: &SheetClaim, figure: &Figure, of: usize) -> (Decision, 
     if figure.integer(Key::TrialsInterrupted) == Some(0) {
         return open(Why::NotInterrupted);
     }
-    // What never came back is away for so long at least; stations that were all known are known,
-    // whatever became of a search for more.
+    // An outage without recovery is at least as long as measured. Stations shown as known stay
+    // known, whatever the search for more found.
     let at_least = figure.value.is_none() && figure.low.is_some();
     let table = figure.metric == Metric::AddressCapacity;
     let stands = |caveat: Caveat| {
@@ -281,7 +281,7 @@ fn judged_as_read(claim: &SheetClaim, figure: &Figure, of: usize) -> (Decision, 
         },
         (Says::AtLeast(value), low, _) => {
             let low = match kind(figure) {
-                // What a search passed it passed; `read` tells line rate.
+                // A search's lower end did pass; `read` handles line rate.
                 _ if figure.verdict == Verdict::LinkLimited => low.unwrap_or(value),
                 Some(Kind::Bracket) => value,
                 _ => low.map_or(value, |low| low.min(value)),
@@ -302,8 +302,8 @@ fn judged_as_read(claim: &SheetClaim, figure: &Figure, of: usize) -> (Decision, 
     range.against(claim, own)
 }
 
-/// What passed through the device passed, whoever was the limit: where only a direct cable is
-/// missing to tell, a rate is a lower bound of the device's, and a time an upper one.
+/// Bound of a figure that only lacks a direct cable. What passed did pass, whoever was the limit: a
+/// rate is a lower bound of the device's, and a time an upper one.
 fn without_bypass(figure: &Figure) -> Says {
     let alone = figure.caveats.contains(&Caveat::NoBypass);
     match (figure.value.filter(|_| alone), figure.metric) {
@@ -313,16 +313,16 @@ fn without_bypass(figure: &Figure) -> Says {
     }
 }
 
-/// What a figure's ends are.
+/// Kind of a figure's ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// They hold the truth with 95 %.
+    /// Interval with at least 95 % confidence.
     Interval,
-    /// A search's: the upper one failed. Or there is none, and the value is exact.
+    /// Bracket of a search: its upper end failed. Without ends, the value is exact.
     Bracket,
 }
 
-/// `None` where they are only what was seen.
+/// Kind of a figure's ends; `None` for a mere range.
 fn kind(figure: &Figure) -> Option<Kind> {
     match (figure.confidence, figure.text(Key::Interval)) {
         (Some(confidence), _) => (confidence >= CONFIDENCE).then_some(Kind::Interval),
@@ -331,27 +331,27 @@ fn kind(figure: &Figure) -> Option<Kind> {
     }
 }
 
-/// Where the device's value may lie.
+/// Range of the device's possible values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Range {
     value: f64,
     low: f64,
     high: f64,
-    /// Whether the upper end itself may be true; that of a search's bracket failed.
+    /// True if the upper end itself is possible; that of a search's bracket failed.
     closed: bool,
 }
 
 impl Range {
-    /// As wide as one of so many intervals has to be, for all of them to miss as seldom as one:
-    /// 1 + 0.47 ln n is a little more than the square of the ratio of normal quantiles at
-    /// 1 - 0.025 / n and at 0.975, for any n up to 100.
+    /// Widens one of `of` intervals so that all of them together miss as rarely as one. 1 + 0.47 ln
+    /// n slightly exceeds the squared ratio of the normal quantiles at 1 - 0.025 / n and at 0.975,
+    /// for n up to 100.
     fn widened(self, of: usize) -> Self {
         let by = (0.47f64.mul_add((of.max(1) as f64).ln(), 1.0)).sqrt();
         let end = |end: f64| self.value + (end - self.value) * by;
         Self { low: end(self.low), high: end(self.high), ..self }
     }
 
-    /// As much wider as the method itself may be off.
+    /// Widens the range by the error of the method.
     fn give_or_take(self, share: f64) -> Self {
         Self { low: self.low * (1.0 - share), high: self.high * (1.0 + share), ..self }
     }
@@ -359,20 +359,20 @@ impl Range {
     fn against(self, claim: &SheetClaim, own: bool) -> (Decision, Why) {
         let claimed = claim.keeps.value();
         let (least, most) = (claimed * (1.0 - claim.margin), claimed * (1.0 + claim.margin));
-        // Where line rate is reached is a matter of a thousandth.
+        // Line rate counts as reached within a thousandth.
         let least_broken = match claim.about.reading {
             Reading::ShareOfLine => least.min(LINE_RATE),
             Reading::SwitchingCapacity => least * LINE_RATE,
             _ => least,
         };
-        // A hair's breadth is arithmetic.
+        // Tolerance for rounding.
         let (above, below) = (self.low >= least * (1.0 - HAIR), self.high <= most * (1.0 + HAIR));
         let short = self.high < least_broken || (!self.closed && self.high <= least_broken && own);
         let over = self.low > most;
         let (kept, broken) = match claim.keeps {
             Keeps::AtLeast(_) => (above, short),
             Keeps::AtMost(_) => (below, over),
-            // A count's bracket ends with the first that failed.
+            // A count's bracket ends with the first number that failed.
             Keeps::Is(_) if !self.closed => {
                 ((least..=most).contains(&self.value), self.value < least || self.value > most)
             }
@@ -394,7 +394,8 @@ impl Range {
         (Decision::Inconclusive, why)
     }
 
-    /// How many times as much measuring would bring the interval to one side of `claimed`.
+    /// Factor of additional measuring that would bring the interval to one side of `claimed`;
+    /// `None` if out of reach.
     fn times(self, claimed: f64) -> Option<f64> {
         if !self.closed {
             return Some(MORE_STEPS);
@@ -405,7 +406,7 @@ impl Range {
     }
 }
 
-/// Whether a caveat doubts what a figure says; others tell how it was had.
+/// True if a caveat questions the value of a figure; others describe how it was measured.
 const fn doubts(caveat: Caveat) -> bool {
     matches!(
         caveat,

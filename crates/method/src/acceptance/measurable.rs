@@ -1,43 +1,44 @@
-//! What a claim can be about: each metric with its unit, and which part of which study finds it.
+//! Metrics that a claim can be about, each with its unit and the study that measures it.
 //!
-//! Owns the one table of that. What no study of a switch or router finds is not in it, nor how many
-//! groups of ports there are: those whose ports have no host are not seen.
+//! Owns the one table of them. Metrics that no study of a switch or router finds are not in it.
+//! Neither is the number of port groups: groups without hosts are not seen.
 
 use page::{Metric, Unit};
 
 use crate::{ForwardingTest, SwitchTest};
 
-/// A metric that a claim can be about.
+/// Metric that a claim can be about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measurable {
-    /// Which.
+    /// The metric.
     pub metric: Metric,
-    /// Of its figures.
+    /// Unit of its figures.
     pub unit: Unit,
-    /// Whether it is a distribution, of which a claim names a point.
+    /// True if the metric is a distribution: a claim then names a quantile.
     pub distribution: bool,
     pub(super) part: Part,
 }
 
-/// Which part of which study finds it.
+/// Part of a study that measures a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Forwarding(ForwardingTest),
-    /// Of two ports, or of a pattern of all ports where the condition `test` names one.
+    /// Throughput between two ports, or in a pattern of all ports if the condition `test` names
+    /// one.
     Throughput,
     Switching(SwitchTest),
     Latency,
-    /// One output's buffer; all outputs' too.
+    /// Buffer of one output or of all outputs.
     Depth,
     /// Every arrangement of pairs.
     Nonblocking,
-    /// Floods that tell groups of ports.
+    /// Floods that reveal port groups.
     Groups,
-    /// Something done to the device while flows run.
+    /// Action on the device while flows run.
     Failover,
 }
 
-/// All of them.
+/// All metrics that a claim can be about.
 pub const MEASURABLE: &[Measurable] = &[
     row(Metric::Throughput, Unit::FramesPerSecond, Part::Throughput),
     row(Metric::Received, Unit::FramesPerSecond, Part::Forwarding(ForwardingTest::Flood)),
@@ -75,7 +76,7 @@ const fn points(metric: Metric, part: Part) -> Measurable {
     Measurable { metric, unit: Unit::Nanoseconds, distribution: true, part }
 }
 
-/// The row of a metric, where a claim can be about it.
+/// Row of a metric; `None` if no claim can be about it.
 pub fn measurable(metric: Metric) -> Option<&'static Measurable> {
     MEASURABLE.iter().find(|row| row.metric == metric)
 }

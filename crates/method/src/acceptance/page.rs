@@ -1,7 +1,7 @@
-//! Claims of a data sheet, decided: a line for all of them, and a table of claim, measured value
-//! and decision.
+//! Decided claims as a page: one line for all of them, and a table of claim, measured value and
+//! decision.
 //!
-//! Never decides: it shows and words what was decided.
+//! Never decides: only presents the decisions.
 
 use measure::Nanos;
 use page::{
@@ -13,13 +13,13 @@ use crate::prove::{Claim, Says};
 use crate::run::{RunMeta, picture};
 use crate::verdict::LINE_RATE;
 
-/// As the journal names the runs of claims.
+/// Verb of acceptance runs in the journal.
 pub const VERB: &str = "accept";
 
 const ANCHOR: &str = "acceptance";
 
 impl Acceptance {
-    /// The claims as a page, which leads those of the runs that they were measured by.
+    /// Builds the page of the claims, which precedes those of the runs that measured them.
     pub fn page(&self, device: &str, runs: &[&RunMeta]) -> Page {
         let mut page = Page {
             id: ANCHOR.to_owned(),
@@ -36,12 +36,12 @@ impl Acceptance {
         page
     }
 
-    /// All of them in a sentence.
+    /// Summary of all claims in one sentence.
     pub fn sentence(&self) -> String {
         overall(self)
     }
 
-    /// How many claims are met: `FAIL: 1 of 4 claims not met, 3 met, 0 undecided.`
+    /// Counts of claims met and not met: `FAIL: 1 of 4 claims not met, 3 met, 0 undecided.`
     pub fn counts_in_words(&self) -> String {
         let all = self.decided.len();
         let claims = if all == 1 { "1 claim".to_owned() } else { format!("{all} claims") };
@@ -59,7 +59,7 @@ impl Acceptance {
         }
     }
 
-    /// The answer of the first screen: all in a line, then each claim, those not met first.
+    /// Answers of the first screen: a summary, then each claim, failed ones first.
     pub(crate) fn answers(&self) -> Vec<Answer> {
         let whole = Answer::new(overall(self));
         let mut all = vec![whole.to("Keeps its data sheet?", reply(self.overall()))];
@@ -82,7 +82,7 @@ impl Acceptance {
         all
     }
 
-    /// The table, and how it is decided.
+    /// Section with the table and the rule of decision.
     pub(crate) fn section(&self, anchor: &str) -> Section {
         let rule = "A claim passes only where all that the figure leaves possible keeps it, and fails only \
                     where nothing of it does and the device is the limit; a bound that suffices passes.";
@@ -95,7 +95,7 @@ impl Acceptance {
 }
 
 impl Decided {
-    /// `5.72 MB (96.9 % CI 5.71…5.73 MB)`, `at least 12.0 MB`, or a dash.
+    /// Measured value: `5.72 MB (96.9 % CI 5.71…5.73 MB)`, `at least 12.0 MB`, or a dash.
     pub fn measured(&self) -> String {
         let Some(figure) = &self.measured else { return "–".to_owned() };
         let ports = figure.integer(Key::Nodes).or_else(|| figure.integer(Key::Senders));
@@ -105,14 +105,14 @@ impl Decided {
         value(figure) + &ports + &senders
     }
 
-    /// Why a claim was decided so, by which rule, and what would tell.
+    /// Reason for the decision, the rule applied, and what would decide.
     pub fn reason(&self) -> String {
         let why = why(self);
         rule(self).map_or_else(|| why.clone(), |rule| format!("{why}; {rule}"))
     }
 }
 
-/// What is to be known of all runs: that nothing was sent, for instance.
+/// Notes that apply to all runs, such as: nothing was sent.
 fn notes(runs: &[&RunMeta]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for note in runs.iter().flat_map(|run| &run.notes) {
@@ -123,7 +123,7 @@ fn notes(runs: &[&RunMeta]) -> Vec<String> {
     notes
 }
 
-/// All of them in a sentence.
+/// Summary of all claims in one sentence.
 fn overall(acceptance: &Acceptance) -> String {
     let (all, told) = (acceptance.decided.len(), acceptance.counts_in_words());
     let chance = words::trimmed(FALSE_FAILS * all as f64, 2);
@@ -132,7 +132,7 @@ fn overall(acceptance: &Acceptance) -> String {
     format!("{told} If {hold}, at most {most} % fail by chance: {chance} of {all}.")
 }
 
-/// A decision's word on the first screen and in tables.
+/// Reply for a decision on the first screen and in tables.
 const fn reply(decision: Decision) -> Reply {
     match decision {
         Decision::Pass => Reply::Pass,
@@ -159,7 +159,7 @@ fn table(acceptance: &Acceptance) -> Table {
         }))
 }
 
-/// A value with its interval, or with the word of a bound.
+/// Formats a value with its interval, or as a bound.
 fn value(figure: &Figure) -> String {
     let bound = |word: &str, value: Option<f64>| match value {
         Some(value) => format!("{word} {}", words::value(figure.unit, value)),
@@ -174,8 +174,8 @@ fn value(figure: &Figure) -> String {
     }
 }
 
-/// What is allowed beside the claimed value, and how a value is counted that can be counted in two
-/// ways.
+/// Rule behind a decision: the allowed margin, and the convention for values that can be counted in
+/// two ways.
 fn rule(one: &Decided) -> Option<String> {
     let claim = &one.claim;
     let counted = match claim.about.reading {

@@ -1,6 +1,6 @@
-//! The fewest studies that claims need, and those that fit a budget.
+//! Plan of an acceptance: the fewest studies that the claims need, and those that fit a budget.
 //!
-//! Owns which claims share a study. What a study's trials are is the study's own.
+//! Owns which claims share a study. A study's trials are its own matter.
 
 use measure::{FrameMix, FrameRate, FrameSize, Nanos};
 
@@ -22,42 +22,42 @@ use crate::{ForwardingTest, Nodes, StudySpec, SwitchTest};
 use page::{Caveat, Key, Metric};
 use trial::{Carrier, Protocol, Topology};
 
-/// Repetitions of the first round: the fewest that reach an interval of 95 %.
+/// Repetitions of the first round: the fewest that reach a 95 % interval.
 const BLOCKS: Blocks = Blocks::known(6);
-/// Repetitions of the second round, at most.
+/// Largest number of repetitions of the second round.
 const MOST_BLOCKS: f64 = 200.0;
-/// By how much longer a trial of too few samples is made.
+/// Factor by which a trial with too few samples is extended.
 const LONGER: f64 = 10.0;
-/// By how much narrower the second round's bracket of a search is.
+/// Factor by which the second round narrows a search's bracket.
 const NARROWER: f64 = 8.0;
-/// No bracket is narrower than this, of its upper end.
+/// Narrowest bracket, as a share of its upper end.
 const NARROWEST: f64 = 0.000_2;
-/// A virtual trial of round trips is this long at least, and this part of one of frames.
+/// Shortest simulated trial of round trips; otherwise it lasts this part of one of frames.
 const SHORTEST: Nanos = Nanos::from_millis(5);
 const ROUND_TRIPS_IN: u64 = 100;
-/// A device that knows twice as many is shown to be full by these.
+/// Least number of stations tested: enough to show that a table of half the size is full.
 const STATIONS: u64 = 1_024;
 const MOST_STATIONS: u64 = 1 << 20;
-/// A flow that is away for as long as is claimed loses so many frames, within reason.
+/// Frames that a flow should lose during the claimed outage, within the limits of `FLOW_RATES`.
 const FRAMES_AWAY: f64 = 20.0;
 const FLOW_RATES: (f64, f64) = (1_000.0, 5_000.0);
-/// A device is given so many times what it claims to find another way.
+/// Time given to a device to find another path, as a multiple of its claim.
 const TIMES_AWAY: u64 = 3;
 const LONGEST_AWAY: Nanos = Nanos::from_secs(300);
 
-/// What is measured, and what is not.
+/// Studies to run, and the claims that they do and do not cover.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Planned {
-    /// In the order of the claims that need them.
+    /// Studies in the order of the claims that need them.
     pub studies: Vec<StudySpec>,
-    /// Those that the studies are for.
+    /// Claims that the studies cover.
     pub claims: Vec<SheetClaim>,
-    /// Those that nothing is measured for, and why.
+    /// Claims that are not measured, with the reason.
     pub left_out: Vec<Decided>,
 }
 
-/// Every study that these claims need, with as few as can be. Claims that need more hosts than
-/// there are find none.
+/// Returns the studies that these claims need, as few as possible. Claims that need more hosts than
+/// available get none.
 pub fn studies(claims: &[SheetClaim], bed: Bed) -> Vec<StudySpec> {
     let mut all = Vec::new();
     for study in claims.iter().filter_map(|claim| study_of(claim, bed).ok()) {
@@ -66,8 +66,7 @@ pub fn studies(claims: &[SheetClaim], bed: Bed) -> Vec<StudySpec> {
     all
 }
 
-/// As many of these claims as fit a budget, in their order; without one, all for which there are
-/// hosts.
+/// Plans as many of these claims as fit a budget, in order; without one, all that the hosts permit.
 pub fn within(
     claims: &[SheetClaim],
     (bed, topology): (Bed, &Topology),
@@ -99,8 +98,8 @@ pub fn within(
     planned
 }
 
-/// The second round's study of a claim that the first left open, where measuring longer would
-/// tell.
+/// Returns the second round's study for an undecided claim, if longer measuring would decide;
+/// otherwise `None`.
 pub fn again(decided: &Decided, bed: Bed) -> Option<StudySpec> {
     if decided.decision != Decision::Inconclusive {
         return None;
@@ -143,14 +142,14 @@ pub fn again(decided: &Decided, bed: Bed) -> Option<StudySpec> {
     Some(study)
 }
 
-/// Joins a study to one that is there already, or adds it.
+/// Merges a study into an existing one, or adds it.
 pub fn add(all: &mut Vec<StudySpec>, study: StudySpec) {
     if !all.iter_mut().any(|known| joined(known, &study)) {
         all.push(study);
     }
 }
 
-/// Whether `known` finds what `more` would too, after it was extended.
+/// Extends `known` to cover `more`; false if they cannot be joined.
 fn joined(known: &mut StudySpec, more: &StudySpec) -> bool {
     match (known, more) {
         (StudySpec::Forwarding(known), StudySpec::Forwarding(more))
@@ -187,7 +186,7 @@ fn joined(known: &mut StudySpec, more: &StudySpec) -> bool {
         (StudySpec::Failover(known), StudySpec::Failover(more))
             if *more == FailoverSpec { deeds: more.deeds.clone(), ..known.clone() } =>
         {
-            // None named is all of them.
+            // An empty list means all of them.
             if more.deeds.is_empty() || known.deeds.is_empty() {
                 known.deeds.clear();
             } else {
@@ -207,7 +206,7 @@ fn unite<T: Clone + PartialEq>(known: &mut Vec<T>, more: &[T]) {
     }
 }
 
-/// The study that a claim needs; where there is none, why.
+/// Returns the study that a claim needs, or the reason why there is none.
 pub fn study_of(claim: &SheetClaim, bed: Bed) -> Result<StudySpec, Why> {
     let about = &claim.about;
     let part = measurable(about.metric).ok_or(Why::NotMeasured)?.part;
@@ -234,7 +233,7 @@ pub fn study_of(claim: &SheetClaim, bed: Bed) -> Result<StudySpec, Why> {
     })
 }
 
-/// The fewest hosts that can show it.
+/// Fewest hosts that the test needs.
 fn hosts(part: Part, about: &About) -> usize {
     match part {
         Part::Forwarding(_) | Part::Latency | Part::Failover => 2,
@@ -250,7 +249,7 @@ fn hosts(part: Part, about: &About) -> usize {
     }
 }
 
-/// The pattern of all ports, where the claim names one.
+/// Pattern of all ports; `None` if the claim names none.
 fn pattern(about: &About) -> Option<SwitchTest> {
     let test: SwitchTest = about.text(&Key::Test)?.parse().ok()?;
     test.pattern().map(|_| test)
@@ -289,7 +288,7 @@ fn switching(claim: &SheetClaim, test: SwitchTest, bed: Bed) -> SwitchingSpec {
     SwitchingSpec {
         tests: vec![test],
         frames: vec![size],
-        // What is said of all ports is said of those that have hosts, every one of them.
+        // A claim about all ports is tested on every port that has a host.
         ports: PortCount::known(bed.hosts.clamp(2, MOST_PORTS) as u32),
         stations: Stations::known(claimed.clamp(STATIONS, MOST_STATIONS) as u32),
         link_rate: bed.link,
@@ -306,7 +305,7 @@ fn latency(about: &About, bed: Bed) -> LatencySpec {
     LatencySpec {
         protocols: vec![protocol.unwrap_or(Protocol::Udp)],
         sizes: vec![size(about)],
-        // Of slow links too, for some hundred round trips.
+        // Long enough for some hundred round trips on slow links too.
         duration: bed
             .virtual_time(size(about))
             .map_or(if bed.simulated { SHORTEST } else { quick.duration }, |time| {
@@ -322,7 +321,7 @@ fn depth(about: &About) -> DepthSpec {
     let shared = about.reading == Reading::WholeBuffer
         || matches!(about.metric, Metric::BufferShared | Metric::Alpha | Metric::BufferReserve);
     DepthSpec {
-        // How much a frame takes is asked where what outputs share follows from it.
+        // The memory per frame is needed only to infer shared buffers.
         sizes: if shared || about.metric == Metric::Cell {
             quick.sizes.clone()
         } else {
@@ -334,7 +333,7 @@ fn depth(about: &About) -> DepthSpec {
     }
 }
 
-/// What the claim names, else all that can be done to the device.
+/// Plans the deed that the claim names, or all deeds of the device.
 fn failover(claim: &SheetClaim) -> FailoverSpec {
     let quick = FailoverSpec::quick();
     let claimed = claim.keeps.value().max(1.0);
@@ -350,7 +349,7 @@ fn failover(claim: &SheetClaim) -> FailoverSpec {
     }
 }
 
-/// Every offset once, and one pair alone, which is what each is held against.
+/// Plans every offset once, and one pair alone as the reference.
 fn nonblocking(bed: Bed) -> FabricSpec {
     let quick = FabricSpec::quick();
     let time = bed.virtual_time(FrameSize::STANDARD_MAX).map(|all| all / 10);

@@ -1,4 +1,4 @@
-//! Decided claims as JSON: decision, sentence, and a row a claim.
+//! Decided claims as JSON: decision, sentence, and one row per claim.
 //!
 //! Never decides.
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Acceptance, Decided};
 
 impl Acceptance {
-    /// `{"decision": "pass", "sentence": "…", "claims": [...]}`
+    /// Serialises to `{"decision": "pass", "sentence": "…", "claims": [...]}`.
     pub fn json(&self) -> Value {
         let claims: Vec<Value> = self.decided.iter().map(claim_json).collect();
         json!({

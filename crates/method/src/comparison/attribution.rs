@@ -1,7 +1,6 @@
-//! Whose doing a difference is: the devices', or something else's that changed as well.
+//! Attribution of a difference: to the devices, or to something else that changed as well.
 //!
-//! Owns the reasons that forbid putting a difference down to a device. Never weighs them: one is
-//! enough.
+//! Owns the reasons against an attribution to a device. Never weighs them: one is enough.
 
 use measure::comparison::{Comparison, Decision};
 use serde::Serialize;
@@ -9,25 +8,25 @@ use serde::Serialize;
 use super::{Direct, Row};
 use page::Verdict;
 
-/// Fewer blocks than these never reach 95 %.
+/// Fewest blocks that reach 95 %.
 const FEWEST_BLOCKS: usize = 5;
 
-/// Whether a difference may be put down to what is compared.
+/// Attribution of a difference to the compared devices.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Attribution {
-    /// Why not; empty where it may.
+    /// Reasons against it; empty if it is allowed.
     pub reasons: Vec<String>,
-    /// One side is the direct cable itself: what the other adds to it, at another time.
+    /// True if one side is the direct cable itself: the other's addition, measured at another time.
     pub direct: bool,
 }
 
 impl Attribution {
-    /// Whether it may.
+    /// True if the difference is attributable.
     pub fn is_given(&self) -> bool {
         self.reasons.is_empty()
     }
 
-    /// `not attributable: no bypass, one run`, or that it may be put down to the devices.
+    /// Attribution in words: `not attributable: no bypass, one run`, or the opposite.
     pub fn sentence(&self) -> String {
         if self.is_given() {
             return "attributable: a direct cable between the same hosts stood beside both"
@@ -40,23 +39,23 @@ impl Attribution {
     }
 }
 
-/// What a direct cable measured in a run of its own leaves open.
+/// Reason against attribution if the direct cable was measured in a run of its own.
 const ANOTHER_TIME: &str =
     "measured at another time: what the hosts changed by in between is in the difference";
 
-/// How both sides were measured.
+/// Circumstances of the measurement of both sides.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Measured {
     pub(super) interleaved: bool,
-    /// In how many figures the A/A control came out different, and of how many.
+    /// Number of figures in which the A/A control differed, and their total.
     pub(super) control: (usize, usize),
     pub(super) direct: Option<Direct>,
-    /// A side's direct cable was measured at another time than its device.
+    /// True if a side's direct cable was measured at another time than its device.
     pub(super) another_time: bool,
 }
 
-/// What the cable did has to be certain for the figure that the question is about: of `primary`,
-/// the place of its row. Others that are only not shown to be the same forbid nothing.
+/// Decides on attribution. The direct cable must be known to be equal in the primary figure, the
+/// row at `primary`. Other figures that are merely not shown to be equal are no obstacle.
 pub(super) fn attribute(
     (rows, primary): (&[Row], Option<usize>),
     Measured { interleaved, control, direct, another_time }: Measured,
@@ -108,8 +107,8 @@ pub(super) fn attribute(
     Attribution { reasons, direct: direct.is_some() }
 }
 
-/// Whether the direct cable is shown to have been the same in the question's own figure, or what it
-/// varies by is not in it.
+/// True if the direct cable is shown to be equal in the primary figure, or if its variation does
+/// not matter there.
 fn same(rows: &[Row], primary: Option<usize>) -> bool {
     let Some(row) = primary.and_then(|at| rows.get(at)) else { return false };
     let is_same = |control: Comparison| control.decision == Decision::Equivalent;

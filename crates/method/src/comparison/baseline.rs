@@ -1,7 +1,7 @@
-//! What a comparison says of a baseline: it is kept, it is broken, or neither is shown.
+//! Comparison with a baseline: kept, worse, or undecided.
 //!
 //! Owns the rule by which a figure is shown not to be worse. Never compares, and never leaves out a
-//! figure: what is not shown stands beside what is.
+//! figure: undecided ones are listed with the others.
 
 use measure::comparison::{CONFIDENCE, Scale};
 use measure::quantile::median;
@@ -9,24 +9,24 @@ use serde::Serialize;
 
 use super::{Better, COARSE, Compared, Row};
 
-/// The answer to: is it no worse than the baseline?
+/// Answer to the question: no worse than the baseline?
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Baseline {
     /// No figure is worse by more than the margin.
     Kept,
-    /// Some figure is, and attributable to what is compared.
+    /// Some figure is worse, and attributable to the subject.
     Worse,
     /// Neither is shown.
     Inconclusive,
 }
 
 impl Row {
-    /// Of this figure alone, where a difference of `margin`, as a share, does not matter.
+    /// Judges this figure alone; a relative difference of `margin` does not matter.
     ///
-    /// A figure is kept where the whole interval lies on this side of the margin that was asked
-    /// for: one that is better, or equal. The direct cable's own noise widens the margin of a
-    /// difference; it never widens this one, and where it is coarse nothing equal is shown.
+    /// A figure is kept if the whole interval lies on the right side of the requested margin:
+    /// better or equal. The direct cable's own noise widens the margin of a difference, but never
+    /// this one. If the cable is coarse, equality cannot be shown.
     pub fn against_baseline(&self, margin: f64) -> Baseline {
         if self.is_better() == Some(false) {
             return Baseline::Worse;
@@ -55,7 +55,7 @@ impl Row {
 }
 
 impl Compared {
-    /// Of all figures together. One that only the baseline has is not shown to be kept.
+    /// Judges all figures together. A figure that only the baseline has is not shown to be kept.
     pub fn against_baseline(&self) -> Baseline {
         let any = |answer| self.rows.iter().any(|row| row.against_baseline(self.margin) == answer);
         if self.rows.is_empty() || !self.attribution.is_given() {

@@ -1,7 +1,6 @@
-//! A run's figures block by block: its studies asked again, for one block, over what that block
-//! recorded.
+//! Figures of a run block by block: its studies are repeated over the records of each single block.
 //!
-//! Never runs a trial, never holds more than one record, and never splits what one block can't
+//! Never runs a trial, never holds more than one record, and never splits what one block cannot
 //! answer: a search has no blocks.
 
 use crate::study::{StudyPlace, StudySpec, numbered};
@@ -10,8 +9,8 @@ use trial::{BlockIndex, Recorded, Records, TestbedError, Topology};
 
 use super::Comparable;
 
-/// Adds to a run's figures those of each of its blocks, in the blocks' order; those that need all
-/// blocks at once, such as a search's, are in none.
+/// Adds the figures of each block to a run's figures, in the blocks' order. Figures that need all
+/// blocks at once, such as a search's, are not split.
 pub fn per_block(
     studies: &[StudySpec],
     topology: &Topology,
@@ -60,7 +59,8 @@ fn of_study(place: StudyPlace, figures: &[Figure]) -> Vec<Figure> {
     figures
 }
 
-/// What other tools measured: each output that tells the same thing again is another block of it.
+/// Splits figures of other tools into blocks: each further output of the same quantity is another
+/// block.
 fn spread(blocks: &mut Vec<Vec<Figure>>, figures: &[Figure]) {
     for figure in figures {
         let told = |block: &Vec<Figure>| block.iter().any(|other| is_same(other, figure));

@@ -1,6 +1,6 @@
-//! Which figures stand for the same thing on both sides, and each block's value of them.
+//! Matching of figures between both sides, and their values per block.
 //!
-//! Owns the choice of metrics that a comparison is about. Never compares.
+//! Owns the choice of metrics that are compared. Never compares.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use serde::{Deserialize, Serialize};
 use super::{Comparable, Side, label};
 use page::{CaseId, Condition, Conditions, Figure, Key, Metric, Unit, Verdict};
 
-/// Which of two values is the better.
+/// Direction in which a value is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Better {
-    /// The larger: rates.
+    /// Larger values are better: rates.
     More,
-    /// The smaller: delays, losses.
+    /// Smaller values are better: delays, losses.
     Less,
 }
 
-/// Which value of a metric is the better; `None` for one that a comparison is not about: conditions
-/// of a trial such as the offered load, and answers with a yes or no.
+/// Direction in which a metric is better. `None` for metrics that are not compared: conditions of a
+/// trial such as the offered load, and answers with yes or no.
 pub const fn better(metric: Metric) -> Option<Better> {
     match metric {
         Metric::Received
@@ -49,10 +49,10 @@ pub const fn better(metric: Metric) -> Option<Better> {
     }
 }
 
-/// Points of a distribution that are compared; others are in the runs' own reports.
+/// Quantiles that are compared; others are in the runs' own reports.
 const QUANTILES: [f64; 2] = [0.5, 0.99];
 
-/// What two values have to share to be compared.
+/// Properties that two values must share to be compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Case {
     pub(crate) metric: Metric,
@@ -60,10 +60,10 @@ pub(crate) struct Case {
     rest: String,
 }
 
-/// A case's value in each block.
+/// Values of a case, one per block.
 #[derive(Debug, Clone)]
 pub(super) struct Cell {
-    /// Where in its run it belongs.
+    /// Place in its run.
     pub(super) found: CaseId,
     pub(super) blocks: BTreeMap<usize, f64>,
     pub(super) quantile: Option<f64>,
@@ -72,7 +72,7 @@ pub(super) struct Cell {
     pub(super) verdict: Verdict,
 }
 
-/// All of one side's.
+/// All values of one side.
 #[derive(Debug, Default)]
 pub(super) struct Values {
     order: Vec<Case>,
@@ -80,7 +80,7 @@ pub(super) struct Values {
     bypass: BTreeMap<Case, Cell>,
 }
 
-/// Where a kind of figure belongs, of one side.
+/// Place of a kind of figure on one side.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     is_bypass: bool,
@@ -88,7 +88,7 @@ pub(super) struct Place {
     pub(super) conditions: Conditions,
 }
 
-/// Where each kind of figure belongs on a side; none of those that are another's.
+/// Places of all kinds of figures on a side; `None` for those of another side.
 pub(super) fn places(side: &Side<'_>) -> Vec<Option<Place>> {
     let place = |kind: &Figure| {
         let is_bypass = match whose(side, kind) {
@@ -103,12 +103,12 @@ pub(super) fn places(side: &Side<'_>) -> Vec<Option<Place>> {
 }
 
 impl Values {
-    /// Of the run's figures, and of each block's where the run has blocks.
+    /// Collects the run's figures, and those of each block if it has blocks.
     pub(super) fn of(side: &Side<'_>) -> Self {
         Self::placed(side.comparable, &places(side))
     }
 
-    /// The same with the places known.
+    /// Collects them with known places.
     pub(super) fn placed(comparable: &Comparable, places: &[Option<Place>]) -> Self {
         let mut values = Self::default();
         let mut take = |kind: u32, value: f64, block: Option<usize>| {
@@ -129,17 +129,17 @@ impl Values {
         values
     }
 
-    /// In the order in which the run tells them.
+    /// Cases in the order of the run.
     pub(super) fn cases(&self) -> impl Iterator<Item = &Case> {
         self.order.iter()
     }
 
-    /// The figures that the device's side has, in its order, each with its case.
+    /// Names of the figures on the device's side, in its order, each with its case.
     pub(super) fn names(&self) -> Vec<String> {
         self.names_where(|_| true)
     }
 
-    /// The same, of those that the other side has not.
+    /// Names of the figures that the other side lacks.
     pub(super) fn names_lacking_in(&self, other: &Self) -> Vec<String> {
         self.names_where(|case| !other.device.contains_key(case))
     }
@@ -184,7 +184,7 @@ impl Values {
         }
         let Some(cell) = into.get_mut(&place.case) else { return };
         match block {
-            // The run's own value stands for its only block until there are blocks.
+            // The run's own value counts as its only block until there are blocks.
             None => drop(cell.blocks.insert(WHOLE, value)),
             Some(block) => {
                 cell.blocks.remove(&WHOLE);
@@ -194,18 +194,18 @@ impl Values {
     }
 }
 
-/// In the place of a block's number: the whole run's one value.
+/// Block number of the whole run's one value.
 const WHOLE: usize = usize::MAX;
 
-/// Whether a comparison is about it at all.
+/// True if the figure is compared at all.
 pub fn is_compared(figure: &Figure) -> bool {
     let quantile = |q: f64| QUANTILES.iter().any(|known| (known - q).abs() < 1e-9);
-    // A rate is compared once, not in every convention that it is also told in. A flood's loss says
-    // only how hard it was driven.
+    // A rate is compared once, not in each of its conventions. A flood's loss only says how hard it
+    // was driven.
     let again = matches!(figure.metric, Metric::Received | Metric::Throughput)
         && figure.unit == Unit::BitsPerSecond;
     let flood = figure.metric == Metric::LossRatio && figure.text(Key::Test) == Some("flood");
-    // What follows from another figure of the same output is not compared beside it.
+    // A figure derived from another of the same output is not compared as well.
     let derived = figure.metric == Metric::Iops && figure.conditions.contains_key(&Key::Estimate);
     better(figure.metric).is_some()
         && figure.quantile.is_none_or(quantile)
@@ -218,8 +218,7 @@ enum Whose {
     Another,
 }
 
-/// The level of a campaign's factor that a figure is of; a cable's is that of what it stands
-/// beside.
+/// Level of a campaign's factor for a figure; a cable has the level of the device beside it.
 fn level_of<'a>(figure: &'a Figure, factor: &Key) -> Option<&'a str> {
     match factor {
         Key::Device if figure.is_bypass() => figure.text(Key::BesideDevice),
@@ -247,7 +246,8 @@ fn whose(side: &Side<'_>, figure: &Figure) -> Whose {
     if own && at_level { Whose::Bypass } else { Whose::Another }
 }
 
-/// What a side's figure shares with the other's: of a campaign's factors all but the compared one.
+/// Conditions that a figure shares with the other side's: for a campaign, all factors but the
+/// compared one.
 fn shared_of(side: &Side<'_>, figure: &Figure) -> Conditions {
     let mut conditions = shared(figure);
     if let Some(asked) = side.level {

@@ -1,8 +1,9 @@
-//! A run's figures as comparisons need them: each kind of figure once, and of every block no more
-//! than its number.
+//! Figures of a run in the form for comparisons: each kind of figure once, and only a number per
+//! block.
 //!
-//! Owns what is left out: figures that no comparison is about, and conditions that are measured
-//! numbers. Two sides compare alike, to the last bit, from these or from the figures themselves.
+//! Owns what is left out: figures that are never compared, and conditions that are measured
+//! numbers. Two sides compare equally, to the last bit, from this form and from the figures
+//! themselves.
 
 use std::sync::Arc;
 
@@ -13,27 +14,27 @@ use trial::Subject;
 use super::cells::is_compared;
 use super::metric_label;
 
-/// The kinds of figures, and whose figures a run has.
+/// Kinds of figures, and the devices that a run has figures of.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Kinds {
-    /// Each kind as a figure without numbers, in order of appearance.
+    /// Kinds as figures without numbers, in order of appearance.
     pub(super) figures: Vec<Figure>,
-    /// Every pair of a metric's label and a device that has figures of it, in order of appearance.
+    /// Pairs of a metric's label and a device with such figures, in order of appearance.
     pub(super) devices: Vec<(String, Subject)>,
 }
 
-/// A run's figures and those of each block alone.
+/// Figures of a run and of each of its blocks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Comparable {
     pub(super) kinds: Arc<Kinds>,
-    /// The run's own, in its order: kind, and value where there is one.
+    /// Figures of the run, in its order: kind, and value if any.
     pub(super) whole: Vec<(u32, Option<f64>)>,
-    /// Each block's, in its order: kind and value.
+    /// Figures of each block, in its order: kind and value.
     pub(super) blocks: Vec<Vec<(u32, f64)>>,
 }
 
 impl Comparable {
-    /// Of a run's figures, and of each block's where it has blocks.
+    /// Converts a run's figures, and those of each block if it has blocks.
     pub fn new(figures: &[Figure], blocks: &[Vec<Figure>]) -> Self {
         let mut comparable = Self::of_figures(figures);
         for (block, figures) in blocks.iter().enumerate() {
@@ -42,7 +43,7 @@ impl Comparable {
         comparable
     }
 
-    /// Of a run's figures; blocks are added.
+    /// Converts a run's figures; blocks can be added.
     pub fn of_figures(figures: &[Figure]) -> Self {
         let mut comparable = Self::default();
         for figure in figures {
@@ -61,35 +62,35 @@ impl Comparable {
         comparable
     }
 
-    /// Adds figures of a block, behind those that it has.
+    /// Adds figures of a block after its existing ones.
     pub fn add(&mut self, block: usize, figures: &[Figure]) {
         self.make_room(block + 1);
         for figure in figures.iter().filter(|figure| is_compared(figure)) {
             let Some(value) = figure.value else { continue };
-            // Blocks are alike: the next figure is mostly of the next kind.
+            // Blocks are alike: the next figure is usually of the next kind.
             let before = self.blocks[block].last().map_or(0, |(kind, _)| *kind as usize + 1);
             let kind = self.kind(figure, before);
             self.blocks[block].push((kind, value));
         }
     }
 
-    /// Has at least so many blocks, empty where they have no figure.
+    /// Extends to at least this many blocks, empty ones if necessary.
     pub(super) fn make_room(&mut self, blocks: usize) {
         self.blocks.resize_with(self.blocks.len().max(blocks), Vec::new);
     }
 
-    /// True if both have one list of kinds in memory.
+    /// True if both share one list of kinds in memory.
     pub fn shares_kinds_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.kinds, &other.kinds)
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     pub fn count(&self) -> usize {
         self.blocks.len()
     }
 
-    /// The devices that have figures, in the run's order; of metrics with these labels alone,
-    /// where any are named.
+    /// Devices with figures, in the run's order; only those with these metric labels, if any are
+    /// given.
     pub fn subjects(&self, labels: &[String]) -> Vec<Subject> {
         let mut known: Vec<Subject> = Vec::new();
         for (label, subject) in &self.kinds.devices {
@@ -100,7 +101,7 @@ impl Comparable {
         known
     }
 
-    /// The labels of the run's own figures, each once, in its order.
+    /// Labels of the run's own figures, each once, in its order.
     pub fn labels(&self) -> Vec<String> {
         let mut known: Vec<String> = Vec::new();
         for (kind, _) in &self.whole {
@@ -112,7 +113,7 @@ impl Comparable {
         known
     }
 
-    /// Leaves out figures of other labels than these.
+    /// Removes figures with other labels than these.
     pub fn retain(&mut self, labels: &[String]) {
         let is_wanted = |figure: &Figure| labels.contains(&metric_label(figure));
         let wanted: Vec<bool> = self.kinds.figures.iter().map(is_wanted).collect();
@@ -122,7 +123,7 @@ impl Comparable {
         }
     }
 
-    /// The number of a figure's kind, which is probably `likely`.
+    /// Number of a figure's kind, which is probably `likely`; adds the kind if it is new.
     fn kind(&mut self, figure: &Figure, likely: usize) -> u32 {
         let known = &self.kinds.figures;
         let is_it = |at: &usize| known.get(*at).is_some_and(|kind| is_of_kind(kind, figure));
@@ -135,7 +136,8 @@ impl Comparable {
         at as u32
     }
 
-    /// The kinds as JSON, and the numbers: little-endian, the run's own before the blocks'.
+    /// Serialises the kinds as JSON, and the numbers as little-endian, the run's own before the
+    /// blocks'.
     pub fn to_parts(&self) -> Result<(String, Vec<u8>), serde_json::Error> {
         let kinds = serde_json::to_string(&*self.kinds)?;
         let mut numbers = Vec::new();
@@ -157,11 +159,13 @@ impl Comparable {
         Ok((kinds, numbers))
     }
 
-    /// What [`Comparable::to_parts`] told, with its kinds read; `None` where it is damaged.
+    /// Restores the result of [`Comparable::to_parts`], with its kinds decoded; `None` if it is
+    /// damaged.
     pub fn from_parts(kinds: Arc<Kinds>, numbers: &[u8]) -> Option<Self> {
         let mut rest = numbers;
         let (whole, blocks) = (take_u32(&mut rest)?, take_u32(&mut rest)?);
-        // Of each at least so many octets follow: nothing is reserved for what is not there.
+        // At least this many octets must follow for each block: nothing is reserved for missing
+        // data.
         if blocks as usize > rest.len() / 4 {
             return None;
         }
@@ -197,13 +201,13 @@ fn take_u32(rest: &mut &[u8]) -> Option<u32> {
     take(rest).map(u32::from_le_bytes)
 }
 
-/// The device that a figure is of, in its variant.
+/// Device of a figure, in its variant.
 fn subject(figure: &Figure) -> Option<Subject> {
     let device = figure.text(Key::Device).filter(|_| !figure.is_bypass())?.to_owned();
     Some(Subject { device, variant: figure.text(Key::Variant).map(str::to_owned) })
 }
 
-/// The devices that have figures, in the run's order.
+/// Devices with figures, in the run's order.
 pub fn subjects(figures: &[Figure]) -> Vec<Subject> {
     let mut known: Vec<Subject> = Vec::new();
     for subject in figures.iter().filter_map(subject) {
@@ -214,8 +218,8 @@ pub fn subjects(figures: &[Figure]) -> Vec<Subject> {
     known
 }
 
-/// Conditions by which a figure is matched: names of where it was had are among them, measured
-/// numbers are not.
+/// Conditions by which a figure is matched: names of the place are included, measured numbers are
+/// not.
 fn matched(conditions: &Conditions) -> impl Iterator<Item = (&Key, &Condition)> {
     let is_name = |value: &Condition| matches!(value, Condition::Text(_));
     conditions.iter().filter(move |(key, value)| is_name(value) || key.role().identifies())

@@ -1,55 +1,54 @@
-//! Whose doing changes are, from which series changed and which did not: the hosts', one pair's,
-//! one port's, one uplink's, the device's.
+//! Attribution of changes by which series changed: to the hosts, a pair, a port, an uplink, or the
+//! device.
 //!
-//! Owns the culprits that there may be, and which of them explains best what changed. Never looks
-//! at a value: whether a series changed is the caller's to know.
+//! Owns the possible causes, and which of them explains the changes best. Never looks at a value:
+//! the caller knows which series changed.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// A series: what two ports measure of what is between them.
+/// Series between two ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Path {
-    /// A host's port: `h1/eth1`.
+    /// Host port: `h1/eth1`.
     pub from: String,
-    /// The other one.
+    /// Host port at the other end.
     pub to: String,
-    /// Joined directly, without the device.
+    /// True if the ports are connected directly, without the device.
     pub is_direct: bool,
-    /// Links inside the device, or behind it, that the path crosses; groups of parallel ones have
-    /// one name.
+    /// Links inside or behind the device that the path crosses; groups of parallel links have one
+    /// name.
     pub uplinks: Vec<String>,
-    /// Whether it changed.
+    /// True if the series changed.
     pub changed: bool,
 }
 
-/// Whose doing it is.
+/// Cause of the changes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "whose", content = "which")]
 pub enum Doing {
     /// Nothing changed.
     Nobody,
-    /// All that goes through the device, and no direct cable.
+    /// The device: every path through it, and no direct cable.
     Device,
-    /// All through this uplink, and nothing else.
+    /// This uplink: every path through it, and nothing else.
     Uplink(String),
-    /// All through the device from or to the port that this host's port is connected to.
+    /// The device's port at this host port: every path through the device from or to it.
     Port(String),
-    /// What lies between these two ports alone.
+    /// The path between these two ports alone.
     Pair(String, String),
-    /// The direct cable changed too: the host with this port, or all of them where none is named.
+    /// The host with this port, or all hosts if `None`: the direct cable changed too.
     Hosts(Option<String>),
-    /// Nothing of these explains it better than another, or than chance.
+    /// No cause explains the changes better than another, or than chance.
     Unclear,
 }
 
-/// What would have changed.
+/// Indices of the paths that a cause would change.
 type Expected = BTreeSet<usize>;
 
-/// The culprit whose paths are those that changed. A series that was missed, or that changed by
-/// chance, is allowed for: the culprit with the fewest such wins, where it explains more than it
-/// leaves open.
+/// Returns the cause whose paths are those that changed. Missed or random changes are tolerated:
+/// the cause with the fewest of them wins, if it explains more than it leaves open.
 pub fn whose(paths: &[Path]) -> Doing {
     let where_is = |wanted: &dyn Fn(&Path) -> bool| -> Expected {
         (0..paths.len()).filter(|at| wanted(&paths[*at])).collect()
@@ -72,7 +71,7 @@ pub fn whose(paths: &[Path]) -> Doing {
     for port in ports {
         let port_of = |path: &Path| is_at(path, port);
         all.push((where_is(&|path| !path.is_direct && port_of(path)), Doing::Port(port.clone())));
-        // Without a direct cable there, a host's port is not told from the device's.
+        // Without a direct cable, a host's port cannot be distinguished from the device's.
         if paths.iter().any(|path| path.is_direct && port_of(path)) {
             all.push((where_is(&port_of), Doing::Hosts(Some(port.clone()))));
         }
@@ -95,13 +94,13 @@ fn best(all: Vec<(Expected, Doing)>, changed: &Expected) -> Doing {
     if explained <= least {
         return Doing::Unclear;
     }
-    // Where several have the same paths, the first is the simplest; where they have others, nobody
-    // knows.
+    // If several causes have the same paths, the first is the simplest; otherwise the cause is
+    // unclear.
     let rest: Vec<(Expected, Doing)> = fitting.collect();
     let is_same = rest.iter().all(|(other, _)| *other == expected);
     match rest.last() {
         None => first,
-        // One path alone: the pair, for neither of its ports is seen by another.
+        // A single path: the pair, because no other path crosses either of its ports.
         Some((_, pair @ Doing::Pair(..))) if is_same && expected.len() == 1 => pair.clone(),
         Some(_) if is_same => first,
         Some(_) => Doing::Unclear,

@@ -1,22 +1,22 @@
-//! What a compared figure is called: its metric, whose part of what it is, and its case.
+//! Labels of compared figures: metric, part, and case.
 //!
-//! Owns which conditions tell figures apart for a reader. Never says what came out.
+//! Owns which conditions distinguish figures for a reader. Never states results.
 
 use super::Row;
 use page::{Condition, Conditions, Figure, Key, Metric, phrase};
 
 impl Row {
-    /// What it is about, in a few words: `rtt p50 (udp, 64 octets, idle)`.
+    /// Label of the row: `rtt p50 (udp, 64 octets, idle)`.
     pub fn label(&self) -> String {
         format!("{}{}", self.metric_label(), self.case_in_brackets())
     }
 
-    /// ` (udp, 64 octets, idle)`, or nothing.
+    /// Case in brackets, ` (udp, 64 octets, idle)`, or nothing.
     pub fn case_in_brackets(&self) -> String {
         in_brackets(&self.conditions)
     }
 
-    /// `rtt p50`; of a part of an operation's time `part: disk`.
+    /// Metric and quantile: `rtt p50`; for a part of an operation's time `part: disk`.
     pub fn metric_label(&self) -> String {
         match phrase::condition(&self.conditions, &Key::Part) {
             Some(part) => format!("part: {part}{}", of_quantile(self.quantile)),
@@ -24,7 +24,7 @@ impl Row {
         }
     }
 
-    /// Of what is only a part of an operation's time: whose.
+    /// Part of an operation's time that the row is about; `None` for whole figures.
     pub fn part(&self) -> Option<&str> {
         match self.conditions.get(&Key::Part)? {
             Condition::Text(part) => Some(part),
@@ -32,13 +32,13 @@ impl Row {
         }
     }
 
-    /// `udp 64 idle`
+    /// Case without punctuation: `udp 64 idle`.
     pub fn case_label(&self) -> String {
         parts(&self.conditions, "").join(" ")
     }
 }
 
-/// `rtt p50`, of a figure as a run has it.
+/// Label of a run's figure: `rtt p50`.
 pub fn metric_label(figure: &Figure) -> String {
     of_metric(figure.metric, figure.quantile)
 }
@@ -51,8 +51,8 @@ fn of_quantile(quantile: Option<f64>) -> String {
     quantile.map_or_else(String::new, |q| format!(" p{}", q * 100.0))
 }
 
-/// What tells a case from others, ` (udp, 64 octets, idle)`; that it is of all operations goes
-/// without saying.
+/// Distinguishing conditions in brackets, ` (udp, 64 octets, idle)`; the default, all operations,
+/// is omitted.
 pub(super) fn in_brackets(conditions: &Conditions) -> String {
     let mut parts = parts(conditions, " octets");
     if conditions.get(&Key::Operation) == Some(&ALL.into()) {

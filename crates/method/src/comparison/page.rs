@@ -1,8 +1,7 @@
-//! A comparison as a page: the answer in a sentence, a forest plot of all ratios with their
-//! intervals and the margin, each figure's blocks as distributions side by side and in the order
-//! they ran.
+//! Comparison as a page: the answer in a sentence, a forest plot of all ratios with intervals and
+//! margin, and each figure's blocks as distributions and in the order they ran.
 //!
-//! Never compares: it shows what was decided.
+//! Never compares: only presents the decisions.
 
 mod baseline;
 mod sentence;
@@ -18,9 +17,9 @@ use super::{Better, Compared, Row};
 use crate::run::{RunMeta, conditions, picture};
 use crate::study::campaign::variance;
 
-/// Of so many figures the blocks are drawn; the table has all.
+/// Number of figures with plots of their blocks; the table has all.
 const MOST_DRAWN: usize = 8;
-/// So many figures stand on the first screen.
+/// Number of figures on the first screen.
 const MOST_TOLD: usize = 8;
 
 fn figure(row: &Row) -> Answer {
@@ -36,8 +35,8 @@ fn figure(row: &Row) -> Answer {
 }
 
 impl Compared {
-    /// The comparison as a page; `runs` are the reference's and the subject's, `first` is answered
-    /// before all else. With `figures` of a campaign, where their variance comes from.
+    /// Builds the page. `runs` are the reference's and the subject's; `first` goes before all other
+    /// answers. `figures` of a campaign add its variance components.
     pub fn page(&self, runs: [&RunMeta; 2], first: Option<Answer>, figures: &[Figure]) -> Page {
         let anchor = "comparison";
         let [reference, subject] = runs;
@@ -75,10 +74,10 @@ impl Compared {
         }
     }
 
-    /// Which is better, and whether that may be put down to what is compared.
+    /// Answer of the comparison, and whether the difference is attributable to the subject.
     pub(crate) fn answer(&self) -> Answer {
         let any = |better: bool| self.rows.iter().any(|row| row.is_better() == Some(better));
-        // The question's own figure answers it; where there is none, all of them do.
+        // The primary figure answers the question; without one, all figures do.
         let reply = match self.primary.map(|at| &self.rows[at]) {
             Some(own) => match own.is_better() {
                 Some(true) => Reply::Better,
@@ -98,7 +97,7 @@ impl Compared {
             .to(format!("{} or {}?", self.subject, self.reference), reply)
     }
 
-    /// The figures that differ, then those that are open, each with its change; the question's own
+    /// Answers for the figures that differ, then for undecided ones; the primary figure comes
     /// first.
     fn figures(&self) -> Vec<Answer> {
         let mut rows: Vec<&Row> = self.rows.iter().collect();
@@ -115,7 +114,7 @@ impl Compared {
         rows.into_iter().take(MOST_TOLD).map(figure).collect()
     }
 
-    /// All ratios, and the blocks behind them.
+    /// Sections of all ratios and of the blocks behind them.
     pub(crate) fn sections(&self, anchor: &str) -> Vec<Section> {
         vec![ratios(anchor, self), blocks(anchor, self)]
     }
@@ -132,7 +131,7 @@ fn ratios(anchor: &str, compared: &Compared) -> Section {
     Section { id: format!("{anchor}-ratios"), heading: "Figure by figure".to_owned(), blocks }
 }
 
-/// Of these rows, all of which are ratios.
+/// Forest plot of these rows, all of which are ratios.
 fn forest(compared: &Compared, rows: &[&Row]) -> Picture {
     let line = |row: &&Row| {
         let (own, label) = (&row.comparison, row.label());
@@ -163,12 +162,12 @@ fn is_ratio(row: &Row) -> bool {
     row.comparison.scale == Compares::Ratio
 }
 
-/// A ratio as percent more or less.
+/// Converts a ratio to a change in percent.
 fn percent(ratio: f64) -> f64 {
     (ratio - 1.0) * 100.0
 }
 
-/// As it stands on an axis.
+/// Formats a tick of the axis.
 fn tick(percent: f64) -> String {
     words::trimmed(percent, 3).replace('-', "−")
 }
@@ -179,7 +178,7 @@ fn table(compared: &Compared) -> Table {
     table_of(compared, title, &compared.rows)
 }
 
-/// Where an operation's time goes, on both sides; none where it is not told.
+/// Table of the parts of an operation's time on both sides; `None` if unknown.
 fn parts(compared: &Compared) -> Option<Table> {
     let title = "Parts of an operation's time, which are no part of the score".to_owned();
     table_of(compared, title, &compared.parts).unless_empty()
@@ -194,7 +193,7 @@ fn table_of(compared: &Compared, title: String, rows: &[Row]) -> Table {
         "ratio",
         "interval",
         "difference",
-        // Before what is behind it: a table may be wider than its page.
+        // Before its details: a table may be wider than its page.
         "decision",
         "its interval",
         "confidence",
@@ -270,7 +269,7 @@ fn cells(row: &Row) -> Vec<Cell> {
     ]
 }
 
-/// What may be said, and where nothing can be said yet, what it would take.
+/// Cell of the decision, with the further repetitions needed if undecided.
 fn decision(row: &Row) -> Cell {
     let decision = row.comparison.decision.as_str();
     match row.is_better() {

@@ -1,5 +1,4 @@
-//! Whether a run's repetitions can decide what two of its devices will be compared in, before it
-//! starts.
+//! Check before a run starts whether its repetitions suffice to compare its devices.
 //!
 //! Owns the count of figures. Never refuses: one figure is always decided first.
 
@@ -7,20 +6,21 @@ use measure::comparison::{ERROR, Shape, blocks_for, least};
 
 use crate::study::StudySpec;
 
-/// Of a study of several devices: repetitions, and figures of each device that a comparison is
-/// about, where their number is known beforehand.
+/// Number of repetitions of a study of several devices, and of compared figures per device if known
+/// beforehand; `None` for one device.
 fn compared(study: &StudySpec) -> Option<(u32, Option<usize>)> {
     let (mut alone, blocks) = study.in_one_block()?;
     let figures = alone.varied().compared_figures();
     (study.subjects().len() > 1).then_some((blocks, figures))
 }
 
-/// In how many figures of two devices so many repetitions can find a difference.
+/// Largest number of figures of two devices that this many repetitions can decide.
 pub fn decidable(blocks: u32) -> usize {
     (ERROR / least(Shape::Interleaved(blocks as usize))) as usize
 }
 
-/// `10 repetitions decide up to 25 figures of two devices`; none where nothing will be compared.
+/// Note before the start: `10 repetitions decide up to 25 figures of two devices`; `None` if
+/// nothing will be compared.
 pub fn before_start(studies: &[StudySpec]) -> Option<String> {
     let all: Vec<(u32, Option<usize>)> = studies.iter().filter_map(compared).collect();
     let blocks = all.iter().map(|one| one.0).min()?;

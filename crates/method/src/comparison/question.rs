@@ -1,4 +1,4 @@
-//! What a comparison is about first: the figure that its studies were asked for.
+//! Primary figure of a comparison: the one that its studies were asked for.
 //!
 //! Owns the order of the metrics. Never compares.
 
@@ -7,9 +7,8 @@ use serde::Serialize;
 use super::Row;
 use page::{Figure, Metric};
 
-/// The row of the question's own metric: a storage's operations a second, the throughput of what
-/// was searched for it, else the first of the run's that a study asks for itself, such as the
-/// median of its round trips.
+/// Index of the primary row: a storage's IOPS, otherwise a search's throughput, otherwise the run's
+/// first figure that a study is asked for, such as the median of its round trips.
 pub(super) fn primary(rows: &[Row]) -> Option<usize> {
     let first = |wanted: &dyn Fn(&Row) -> bool| rows.iter().position(wanted);
     let own = |row: &Row| match row.metric {
@@ -23,20 +22,20 @@ pub(super) fn primary(rows: &[Row]) -> Option<usize> {
         .or_else(|| (!rows.is_empty()).then_some(0))
 }
 
-/// The answer of a fabric study.
+/// Result of a fabric study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Blocking {
-    /// Every arrangement of pairs got what one pair alone gets.
+    /// Every arrangement of pairs reached the rate of a single pair.
     NonBlocking,
-    /// One did not.
+    /// Some arrangement did not.
     Blocks,
-    /// It was asked, and not found.
+    /// The test was made without a result.
     NotShown,
 }
 
-/// Whether a side is non-blocking: of several devices only where all agree. None where nobody
-/// asked.
+/// Result of a side's non-blocking test; of several devices only if all agree. `None` without a
+/// test.
 pub(super) fn nonblocking(figures: &[Figure]) -> Option<Blocking> {
     let answer = |figure: &Figure| match figure.value {
         Some(value) if value > 0.0 => Blocking::NonBlocking,

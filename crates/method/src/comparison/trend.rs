@@ -1,9 +1,8 @@
-//! A list of runs, figure by figure: what moved, since which run, by how much, and whether the
-//! direct cable moved as well.
+//! Trend over a list of runs, figure by figure: what moved, since which run, by how much, and
+//! whether the direct cable moved as well.
 //!
-//! Owns which runs' figures make a series, and what may be said of so many. The figures are matched
-//! as two runs' are, and the statistics are `measure::step`'s. Never says what moved twice: of each
-//! figure the clearest step is told.
+//! Owns which runs' figures form a series, and what so few can show. Figures are matched as between
+//! two runs; `measure::step` has the statistics. Reports only the clearest step of each figure.
 
 mod page;
 
@@ -22,118 +21,118 @@ use trial::Subject;
 use super::cells::{self, Better, Case, Cell, Place as At, Values, better};
 use super::{Comparable, Kinds, Side, label};
 
-/// Fewer runs tell nothing: two of them define no noise that a third could be held against.
+/// Fewest runs of a trend: two do not define a noise level for a third.
 pub const FEWEST_RUNS: usize = 4;
 
 /// One of the runs, oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Place {
-    /// The run.
+    /// Id of the run.
     pub id: String,
-    /// As the reader knows it: its release, its firmware, or when it was.
+    /// Name for the reader: release, firmware or date.
     pub name: String,
-    /// Nanoseconds since 1970.
+    /// Time of the run, in nanoseconds since 1970.
     pub unix_ns: u64,
 }
 
-/// By how much a figure moved, from which run on.
+/// Step of a figure, and the run where it begins.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Moved {
-    /// The first run afterwards, by its place.
+    /// Index of the first run after the step.
     pub since: usize,
-    /// The earliest that it may be, at 95 %.
+    /// Earliest index that it may be, at 95 %.
     pub earliest: usize,
-    /// The latest.
+    /// Latest index that it may be.
     pub latest: usize,
-    /// Afterwards / before, or afterwards - before where a value is zero.
+    /// Scale: after / before, or after - before if a value is zero.
     pub scale: Scale,
-    /// By how much.
+    /// Size of the step.
     pub value: f64,
-    /// Of the value.
+    /// Interval of the size.
     pub interval: Interval,
-    /// In the figure's own unit.
+    /// Size in the figure's own unit.
     pub difference: f64,
-    /// Of the difference.
+    /// Interval of the difference.
     pub difference_interval: Interval,
-    /// The chance of such runs had it moved by no more than the margin: with all places where it
-    /// may have, and all figures, allowed for.
+    /// P-value against a step within the margin, corrected for all places and all figures.
     pub p_adjusted: f64,
 }
 
-/// Whether what moved may be put down to the device.
+/// Attribution of a step to the device, by the direct cable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cable {
-    /// The direct cable's own figure moved by less than the device's did.
+    /// The direct cable's own figure moved by less than the device's.
     Steady,
-    /// It may have moved as much.
+    /// The direct cable may have moved as much.
     Moved,
-    /// No direct cable stood beside the device in all of these runs.
+    /// No direct cable was measured beside the device in all of these runs.
     None,
 }
 
 /// One figure over the runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {
-    /// What it is.
+    /// Metric of the series.
     pub metric: Metric,
-    /// For a point of a distribution.
+    /// Quantile of a distribution; `None` for other figures.
     pub quantile: Option<f64>,
-    /// Of the values.
+    /// Unit of the values.
     pub unit: Unit,
-    /// Under which conditions.
+    /// Conditions of the figure.
     #[serde(rename = "where")]
     pub conditions: Conditions,
-    /// Of which device, where a run has several.
+    /// Device of the figure, if a run has several.
     pub subject: Option<String>,
-    /// Which value is the better.
+    /// Direction in which a value is better.
     pub better: Better,
-    /// The runs that have it, by their place.
+    /// Indices of the runs that have the figure.
     pub runs: Vec<usize>,
-    /// The value in each of them: the median of its repetitions.
+    /// Values in these runs: medians over repetitions.
     pub values: Vec<f64>,
-    /// Moved, the same all along, or neither shown.
+    /// Decision: moved, unchanged throughout, or undecided.
     pub decision: Decision,
-    /// The clearest step, whatever was decided; none with too few runs.
+    /// Clearest step, whatever was decided; `None` with too few runs.
     pub step: Option<Moved>,
-    /// Of what moved: the direct cable.
+    /// State of the direct cable, if the figure moved.
     pub cable: Cable,
 }
 
-/// All figures over the runs.
+/// Trends of all figures over the runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Trend {
-    /// Oldest first.
+    /// Runs, oldest first.
     pub runs: Vec<Place>,
-    /// Figure by figure, those that at least two runs have.
+    /// Series of all figures that at least two runs have.
     pub series: Vec<Series>,
-    /// The difference that does not matter, as a share.
+    /// Relative difference that does not matter.
     pub margin: f64,
 }
 
 impl Series {
-    /// `rtt p50 (udp, 64 octets, idle)`
+    /// Label of the series: `rtt p50 (udp, 64 octets, idle)`.
     pub fn label(&self) -> String {
         format!("{}{}", self.metric_label(), label::in_brackets(&self.conditions))
     }
 
-    /// `rtt p50`, and of which device where there are several.
+    /// Metric and quantile, `rtt p50`, with the device if there are several.
     pub fn metric_label(&self) -> String {
         let of = self.subject.as_ref().map_or_else(String::new, |subject| format!(" of {subject}"));
         format!("{}{of}", label::of_metric(self.metric, self.quantile))
     }
 
-    /// `udp 64 idle`
+    /// Case without punctuation: `udp 64 idle`.
     pub fn case_label(&self) -> String {
         label::parts(&self.conditions, "").join(" ")
     }
 
-    /// Whether too few runs have it.
+    /// True if too few runs have the figure.
     pub fn is_too_few(&self) -> bool {
         self.runs.len() < FEWEST_RUNS
     }
 
-    /// Whether it moved to the better (`true`) or worse; `None` where it may not have moved.
+    /// True if the figure moved for the better, false for the worse; `None` if it may not have
+    /// moved.
     pub fn is_better(&self) -> Option<bool> {
         let step = self.step.filter(|_| self.decision == Decision::Different)?;
         Some((step.difference > 0.0) == (self.better == Better::More))
@@ -141,13 +140,13 @@ impl Series {
 }
 
 impl Trend {
-    /// Whether some figure moved for the worse, by the device's doing.
+    /// True if some figure moved for the worse, attributable to the device.
     pub fn is_worse(&self) -> bool {
         let is_worse = |one: &Series| one.is_better() == Some(false) && one.cable == Cable::Steady;
         self.series.iter().any(is_worse)
     }
 
-    /// Whether every figure is shown to be the same all along, or better.
+    /// True if every figure is shown to be unchanged throughout, or better.
     pub fn is_kept(&self) -> bool {
         let is_kept =
             |one: &Series| one.decision == Decision::Equivalent || one.is_better() == Some(true);
@@ -155,10 +154,10 @@ impl Trend {
     }
 }
 
-/// What two series have to share to be one: the device, and the case.
+/// Identity of a series: device and case.
 type Key = (Option<String>, Case);
 
-/// A figure's values in each block, the device's and the direct cable's, by run in their order.
+/// Values of a figure per block, the device's and the direct cable's, by run in order.
 #[derive(Debug)]
 struct Cells {
     quantile: Option<f64>,
@@ -168,20 +167,20 @@ struct Cells {
     cable: Vec<(usize, Box<[f64]>)>,
 }
 
-/// Runs of one kind, of one device: where each kind of figure belongs.
+/// Places of each kind of figure, for runs of one kind and one device.
 type Known = (Arc<Kinds>, Option<Subject>, Rc<[Option<At>]>);
 
-/// A list of runs, taken one at a time: of each no more than its compared numbers stays.
+/// Collector of runs, taken one at a time; keeps only their compared numbers.
 #[derive(Debug, Default)]
 pub struct Trends {
     runs: Vec<Place>,
     order: Vec<Key>,
     all: BTreeMap<Key, Cells>,
-    /// The newest few: runs of one plan have the same kinds of figures.
+    /// Newest few kinds: runs of one plan have the same kinds of figures.
     known: Vec<Known>,
 }
 
-/// So many kinds of runs are known at a time.
+/// Largest number of kinds of runs in memory.
 const MOST_KNOWN: usize = 16;
 
 impl Trends {
@@ -190,8 +189,8 @@ impl Trends {
         self.runs.push(run);
     }
 
-    /// Takes the figures of one device of the run that was begun last, or of the only one where
-    /// `subject` is none. `name` is what the device is called.
+    /// Takes the figures of one device of the latest run, or of the only one if `subject` is
+    /// `None`. `name` is the device's name.
     pub fn take(&mut self, name: &str, subject: Option<&Subject>, comparable: &Comparable) {
         let Some(run) = self.runs.len().checked_sub(1) else { return };
         let places = self.places(subject, comparable);
@@ -230,8 +229,8 @@ impl Trends {
         places
     }
 
-    /// What is said of all of them; `margin` is what does not matter, as a share. Where names of
-    /// neighbouring runs are the same, as of one release, nothing can have moved between them.
+    /// Returns the trends; `margin` is the relative difference that does not matter. Between
+    /// neighbouring runs of the same name, as of one release, nothing can have moved.
     pub fn found(self, margin: f64) -> Trend {
         let Self { runs, order, all, .. } = self;
         let devices: BTreeSet<&Option<String>> = order.iter().map(|key| &key.0).collect();
@@ -244,7 +243,7 @@ impl Trends {
     }
 }
 
-/// A figure over its runs, and the chance of its clearest step with all places allowed for.
+/// Builds a figure's series, with the p-value of its clearest step, corrected for all places.
 fn series(
     (key, several): (&Key, bool),
     cells: &Cells,
@@ -308,7 +307,7 @@ fn series(
     Some((series, chance))
 }
 
-/// Holm's correction over all figures (Scand. J. Statist. 6, 1979).
+/// Applies Holm's correction over all figures (Scand. J. Statist. 6, 1979).
 fn decide(found: &mut [(Series, f64)]) {
     let mut order: Vec<usize> = (0..found.len()).filter(|at| found[*at].0.step.is_some()).collect();
     order.sort_by(|a, b| found[*a].1.total_cmp(&found[*b].1));
@@ -325,10 +324,10 @@ fn decide(found: &mut [(Series, f64)]) {
     }
 }
 
-/// Whether the direct cable, in the same runs and split at the same place, may have moved by as
-/// much as the device did, in the figure's own unit.
+/// Judges whether the direct cable, in the same runs and split at the same place, may have moved as
+/// much as the device, in the figure's own unit.
 fn cable(cells: &Cells, runs: &[usize], moved: &Moved) -> Cable {
-    // The cable has no run that the device has not.
+    // The cable has no run that the device lacks.
     let beside: Vec<&[f64]> = cells.cable.iter().map(|(_, blocks)| &**blocks).collect();
     let first = runs.iter().position(|run| *run == moved.since).unwrap_or(0);
     let split = Sample::of(beside.iter().copied(), Scale::Shift)
@@ -341,7 +340,7 @@ fn cable(cells: &Cells, runs: &[usize], moved: &Moved) -> Cable {
     if least > most { Cable::Steady } else { Cable::Moved }
 }
 
-/// One value a run, and the variance that a run's repetitions leave in it.
+/// Values of the runs, and the variance that repetitions leave in a run's value.
 #[derive(Debug, Clone)]
 struct Sample {
     values: Vec<f64>,
@@ -358,7 +357,7 @@ impl Sample {
             let n = blocks.len() as f64;
             let squares: f64 = blocks.iter().map(|block| (block - value).powi(2)).sum();
             if blocks.len() > 1 {
-                // Of a median: half of pi as much as of a mean.
+                // Variance of a median: half of pi times that of a mean.
                 variances.push(squares / (n - 1.0) / n * std::f64::consts::FRAC_PI_2);
             }
             values.push(value);

@@ -1,33 +1,34 @@
-//! What a difference of round trips is worth to a storage whose operations cross the network.
+//! Effect of a round-trip difference on a storage whose operations cross the network.
 //!
-//! Owns the arithmetic of the storage model in its simplest case: one operation at a time. Never
-//! says that the storage will follow: what it does beside the network is unknown here.
+//! Owns the simplest case of the storage model: one operation at a time. Never predicts the
+//! storage's own reaction, which is unknown here.
 
 use measure::Nanos;
 
 use super::Compared;
 use page::Metric;
 
-/// A storage's operation, as its user sees it with the reference.
+/// Storage operation as its user sees it with the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operation {
-    /// How long it takes.
+    /// Latency of the operation.
     pub latency: Nanos,
-    /// How many times it crosses what is compared, one after the other: two, where a primary writes
-    /// to a replica before it answers.
+    /// Number of sequential crossings of the compared network: two if a primary writes to a replica
+    /// before it answers.
     pub hops: u32,
 }
 
-/// What becomes of it.
+/// Effect on the operation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Worth {
     operation: Operation,
-    /// Nanoseconds by which one way is shorter: half the round trips' difference.
+    /// Nanoseconds by which one direction is shorter: half of the round-trip difference.
     pub saved_one_way: f64,
 }
 
 impl Operation {
-    /// From the first round trips that were compared, medians before means; `None` without any.
+    /// Computes the effect from the first compared round trips, medians before means; `None`
+    /// without any.
     pub fn worth(self, compared: &Compared) -> Option<Worth> {
         let row = compared.rows.iter().find(|row| row.metric == Metric::Rtt)?;
         let typical = measure::quantile::median;
@@ -37,23 +38,23 @@ impl Operation {
 }
 
 impl Worth {
-    /// Nanoseconds an operation, each hop shorter by one way.
+    /// Nanoseconds saved per operation, with each hop shorter by one direction's saving.
     pub fn saved(&self) -> f64 {
         self.saved_one_way * f64::from(self.operation.hops)
     }
 
-    /// As a share of the operation.
+    /// Saving as a share of the operation.
     pub fn share(&self) -> f64 {
         self.saved() / self.operation.latency.0 as f64
     }
 
-    /// Operations a second, one after the other: before and after.
+    /// Operations per second, one after the other: before and after.
     pub fn per_second(&self) -> (f64, f64) {
         let before = self.operation.latency.0 as f64;
         (1e9 / before, 1e9 / (before - self.saved()).max(1.0))
     }
 
-    /// In words.
+    /// Effect in words.
     pub fn sentence(&self) -> String {
         let micros = |ns: f64| format!("{:.1} µs", ns.abs() / 1e3);
         let (before, after) = self.per_second();

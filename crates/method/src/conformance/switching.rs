@@ -1,7 +1,7 @@
-//! The clauses of RFC 2889 and RFC 8239, and what a switching study did about each.
+//! Clauses of RFC 2889 and RFC 8239, and how a switching study treated each.
 //!
-//! Owns what each test has to have done. Lists only the suites of which the study made a test;
-//! tests of a suite that it left out are one deviation, said once.
+//! Owns the requirements for each test. Lists only the suites of which the study made a test; the
+//! missing tests of a suite are one deviation.
 
 use measure::Nanos;
 
@@ -11,7 +11,7 @@ use crate::{SwitchTest, SwitchingSpec};
 use page::{Caveat, Figure, Key, Metric};
 use trial::Topology;
 
-/// All clauses that bear on the tests made, in the order of the RFCs.
+/// Returns all clauses that apply to the tests made, in the order of the RFCs.
 pub fn switching(spec: &SwitchingSpec, topology: &Topology, figures: &[Figure]) -> Vec<Clause> {
     let made = |suite: &[SwitchTest]| spec.tests.iter().any(|test| suite.contains(test));
     let mut clauses = vec![tester(topology), addresses(topology)];
@@ -85,7 +85,7 @@ fn ports(spec: &SwitchingSpec, topology: &Topology, name: &'static str) -> Claus
     clause(name, asked, done, used == there)
 }
 
-/// Patterns that go both ways send as much each way.
+/// Bidirectional patterns send the same amount in each direction.
 fn directions() -> Clause {
     let asked = "bidirectional patterns send as much each way at the same time";
     clause("RFC 2889 §5.1.2", asked, "as much each way, all at once".to_owned(), true)
@@ -97,8 +97,8 @@ fn bursts() -> Clause {
     clause("RFC 2889 §5.1.2", asked, done, false)
 }
 
-/// What decided a throughput is in its figure; other tests' trials are all as long as the plan
-/// says.
+/// Clause about trial durations. A throughput states its decisive duration; other tests use the
+/// plan's.
 fn duration(spec: &SwitchingSpec, figures: &[Figure]) -> Clause {
     let asked = "trials of 1 to 300 seconds, 30 recommended";
     let decided: Vec<Nanos> = figures.iter().filter_map(final_duration).collect();
@@ -131,7 +131,7 @@ fn repeats() -> Clause {
     clause("RFC 8239 §1.2", asked, "each trial once".to_owned(), false)
 }
 
-/// What a test asks for, and whether each of its figures is a result.
+/// Clause of a test, and whether each of its figures is a result.
 fn of_test(test: SwitchTest, figures: &[Figure]) -> Clause {
     let own: Vec<&Figure> =
         figures.iter().filter(|f| f.text(Key::Test) == Some(test.as_str())).collect();
@@ -145,7 +145,7 @@ fn of_test(test: SwitchTest, figures: &[Figure]) -> Clause {
         _ if below => ("the tester could not offer that load".to_owned(), false),
         found => found,
     };
-    // RFC 2889 §5.5 looks at the device's answer, whoever dropped nothing else.
+    // RFC 2889 §5.5 is about the device's reaction, whoever else dropped frames.
     let doubted = own.iter().any(|f| {
         f.metric == Metric::HeadOfLineBlocking && f.caveats.contains(&Caveat::TesterDrops)
     });

@@ -1,7 +1,7 @@
-//! The certificate: how many claims were made, and how many were right, by study and kind of
-//! device.
+//! Certificate of the self-test: the number of claims made and the number that were right, by study
+//! and kind of device.
 //!
-//! Owns the counting and the chances. Never draws a device and never asks a study.
+//! Owns the counts and their intervals. Never draws a device and never runs a study.
 
 use std::collections::BTreeMap;
 
@@ -11,61 +11,62 @@ use serde::Serialize;
 use super::{Claim, Judgement, Truth, judge};
 use page::Figure;
 
-/// The confidence of every share that a certificate states.
+/// Confidence of every share that a certificate states.
 const CONFIDENCE: f64 = 0.95;
 
-/// Where a claim was made: `sim`, `forwarding`, `deep queue`.
+/// Origin of a claim: `sim`, `forwarding`, `deep queue`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Place {
-    /// What stood for the device.
+    /// Implementation of the device.
     pub world: &'static str,
-    /// Who was asked.
+    /// Study that measured it.
     pub study: &'static str,
-    /// What kind of device it was.
+    /// Kind of device.
     pub kind: &'static str,
 }
 
-/// How claims came out.
+/// Counts of claims by result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Tally {
-    /// Devices that were asked about.
+    /// Devices that were measured.
     pub devices: u64,
-    /// Figures of which the truth is known.
+    /// Figures with a known value.
     pub asked: u64,
-    /// Of these, those that say what is so.
+    /// Figures that are right.
     pub right: u64,
-    /// Those that bound it, and the bound holds.
+    /// Figures that bound the known value, with a true bound.
     pub bounds: u64,
-    /// Those that say what is not so.
+    /// Figures that are wrong.
     pub wrong: u64,
-    /// Those that say nothing.
+    /// Figures that leave the value open.
     pub open: u64,
-    /// Figures of what a tester like this could tell.
+    /// Figures that a tester of this kind could determine.
     pub reachable: u64,
-    /// Of these, those that say nothing, or bound it only.
+    /// Figures among them that leave the value open, or only bound it.
     pub reachable_open: u64,
-    /// Confidence intervals of claims, and those that hold the truth.
+    /// Confidence intervals of claims; [`Self::covering`] counts those that contain the known
+    /// value.
     pub intervals: u64,
-    /// See [`Self::intervals`].
+    /// Confidence intervals that contain the known value.
     pub covering: u64,
-    /// Search brackets of claims, and those that hold the truth.
+    /// Search brackets of claims; [`Self::bracketing`] counts those that contain the known value.
     pub brackets: u64,
-    /// See [`Self::brackets`].
+    /// Search brackets that contain the known value.
     pub bracketing: u64,
 }
 
 impl Tally {
-    /// How many claims were made.
+    /// Number of claims.
     pub const fn claims(&self) -> u64 {
         self.right + self.bounds + self.wrong
     }
 
-    /// The share of claims that are wrong, with its interval.
+    /// Share of claims that are wrong, with its interval; `None` without claims.
     pub fn wrong_share(&self) -> Option<Interval> {
         proportion(self.wrong, self.claims(), CONFIDENCE)
     }
 
-    /// The share of confidence intervals that hold the truth, with its own.
+    /// Share of confidence intervals that contain the known value, with its own interval.
     pub fn coverage(&self) -> Option<Interval> {
         proportion(self.covering, self.intervals, CONFIDENCE)
     }
@@ -86,62 +87,62 @@ impl Tally {
     }
 }
 
-/// One line of the certificate.
+/// Line of the certificate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// Where.
+    /// Origin of the claims.
     #[serde(flatten)]
     pub place: Place,
-    /// What came out.
+    /// Counts of the claims.
     #[serde(flatten)]
     pub tally: Tally,
 }
 
-/// A claim that is wrong, and how to see it again.
+/// Wrong claim, with the way to reproduce it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WrongClaim {
-    /// Where.
+    /// Origin of the claim.
     #[serde(flatten)]
     pub place: Place,
-    /// Which device, in the order they were drawn.
+    /// Number of the device, in the order they were drawn.
     pub device: u64,
-    /// What it says and what is true.
+    /// Claimed value and known value in words.
     pub why: String,
-    /// What makes the same device again, and asks the same.
+    /// Way to reproduce the same device and measurement.
     pub again: String,
     /// The claim.
     pub claim: Claim,
-    /// The truth.
+    /// Known value.
     pub truth: Truth,
 }
 
-/// A figure that is worth a look though it claims nothing wrong: it leaves open what a tester could
-/// tell, or its interval misses the truth by less than the tolerance.
+/// Figure worth a look although it claims nothing wrong. It leaves open what a tester could
+/// determine, or its interval misses the known value by less than the tolerance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Noted {
-    /// Where.
+    /// Origin of the claim.
     #[serde(flatten)]
     pub place: Place,
-    /// Which device, in the order they were drawn.
+    /// Number of the device, in the order they were drawn.
     pub device: u64,
-    /// What makes the same device again, and asks the same.
+    /// Way to reproduce the same device and measurement.
     pub again: String,
-    /// What it says.
+    /// The claim.
     pub claim: Claim,
-    /// The truth.
+    /// Known value.
     pub truth: Truth,
 }
 
-/// Something this host can't tell.
+/// Test that this host cannot make.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Skipped {
-    /// What.
+    /// Name of the test.
     pub what: String,
-    /// Why not.
+    /// Reason.
     pub why: String,
 }
 
-/// All of it.
+/// Results of the self-test.
 #[derive(Debug, Clone, Default)]
 pub struct Certificate {
     rows: BTreeMap<Place, Tally>,
@@ -152,13 +153,13 @@ pub struct Certificate {
 }
 
 impl Certificate {
-    /// Nothing was asked yet.
+    /// Creates an empty certificate.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes a device's figures, and what is true of it. `again` makes the same device again.
-    /// Returns whether some claim is wrong.
+    /// Adds a device's figures and their known values. `again` reproduces the same device. True if
+    /// any claim is wrong.
     pub fn add(
         &mut self,
         (place, device): (&Place, u64),
@@ -190,40 +191,41 @@ impl Certificate {
         self.wrong.len() > before
     }
 
-    /// Something could not be told here.
+    /// Records a test that cannot be made here.
     pub fn skip(&mut self, what: impl Into<String>, why: impl Into<String>) {
         self.skipped.insert(what.into(), why.into());
     }
 
-    /// By study and kind of device.
+    /// Lines by study and kind of device.
     pub fn rows(&self) -> Vec<Row> {
         let row = |(place, tally): (&Place, &Tally)| Row { place: place.clone(), tally: *tally };
         self.rows.iter().map(row).collect()
     }
 
-    /// Of all devices.
+    /// Counts over all devices.
     pub fn total(&self) -> Tally {
         let mut total = Tally::default();
         self.rows.values().for_each(|tally| total.add(tally));
         total
     }
 
-    /// Claims that are not so.
+    /// Wrong claims.
     pub fn wrong(&self) -> &[WrongClaim] {
         &self.wrong
     }
 
-    /// Figures that a tester could tell, and that say nothing or only bound it.
+    /// Figures that a tester could determine, and that leave the value open or only bound it.
     pub fn left_open(&self) -> &[Noted] {
         &self.left_open
     }
 
-    /// Figures that are right within the tolerance, and whose interval or bracket misses the truth.
+    /// Figures that are right within the tolerance, but whose interval or bracket misses the known
+    /// value.
     pub fn missed(&self) -> &[Noted] {
         &self.missed
     }
 
-    /// What this host can't tell.
+    /// Tests that this host cannot make.
     pub fn skipped(&self) -> Vec<Skipped> {
         let skipped =
             |(what, why): (&String, &String)| Skipped { what: what.clone(), why: why.clone() };

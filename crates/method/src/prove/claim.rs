@@ -1,6 +1,6 @@
-//! What a figure claims: nothing more than what a reader may take from it.
+//! Claim of a figure: exactly what a reader may conclude from it.
 //!
-//! Owns how a verdict turns a value into a claim, a bound or nothing. Never knows what is true.
+//! Owns how a verdict turns a value into a claim, a bound or nothing. Never knows the true value.
 
 use std::collections::BTreeMap;
 
@@ -9,57 +9,57 @@ use serde::{Deserialize, Serialize};
 use crate::comparison::{Better, better};
 use page::{AT_LEAST, AT_MOST, Caveat, Condition, Figure, Key, Metric, Unit, Verdict};
 
-/// What a figure claims, with the figure itself for whoever looks into it.
+/// Claim of a figure, with the figure itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
-    /// What it says.
+    /// Claimed value or bound.
     pub says: Says,
-    /// Where it says so.
+    /// Figure that makes the claim.
     pub figure: Figure,
 }
 
-/// What may be said.
+/// Possible claims.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Says {
-    /// A number, the device's own, and where it may lie.
+    /// Number of the device's own, with its range.
     Value {
         /// The number.
         value: f64,
-        /// The interval's or the bracket's lower end; the value itself where there is none.
+        /// Lower end of the interval or bracket; the value itself without one.
         low: f64,
-        /// The upper end.
+        /// Upper end.
         high: f64,
-        /// Of an interval; none of a search's bracket, and where there is neither.
+        /// Confidence of the interval; `None` for a search's bracket, and without either.
         confidence: Option<f64>,
     },
-    /// The device's is this or more.
+    /// Lower bound of the device's value.
     AtLeast(f64),
-    /// The device's is this or less.
+    /// Upper bound of the device's value.
     AtMost(f64),
     /// Yes or no.
     Flag(bool),
-    /// These ports belong together, by their numbers from 1.
+    /// Groups of ports, numbered from 1.
     Groups(Vec<Vec<u32>>),
-    /// An answer of a comparison, with the ratio and where it may lie.
+    /// Answer of a comparison, with the ratio and its interval.
     Compared {
-        /// `different`, `equivalent`, `inconclusive`.
+        /// Decision: `different`, `equivalent`, `inconclusive`.
         decision: String,
-        /// What does not matter, as a share.
+        /// Relative difference that does not matter.
         margin: f64,
         /// The ratio.
         value: f64,
-        /// Its interval.
+        /// Lower end of its interval.
         low: f64,
-        /// Its interval.
+        /// Upper end of its interval.
         high: f64,
     },
-    /// Nothing: the figure leaves it open.
+    /// Nothing: the figure leaves the value open.
     Nothing,
 }
 
 impl Claim {
-    /// Of a figure.
+    /// Derives the claim of a figure.
     pub fn of(figure: &Figure) -> Self {
         Self { says: says(figure), figure: figure.clone() }
     }
@@ -81,7 +81,7 @@ fn says(figure: &Figure) -> Says {
         (_, Some(AT_MOST)) => Says::AtMost(value),
         _ if figure.unit == Unit::Flag => Says::Flag(value != 0.0),
         (Verdict::DeviceLimited, _) => device_value(figure, value),
-        // The tester's limit bounds the device from its own side.
+        // A limit of the tester bounds the device from one side.
         (_, None) => match better(figure.metric) {
             Some(Better::More) => Says::AtLeast(value),
             Some(Better::Less) => Says::AtMost(value),
@@ -93,7 +93,7 @@ fn says(figure: &Figure) -> Says {
 
 fn device_value(figure: &Figure, value: f64) -> Says {
     if let Some(Condition::OfPorts(groups)) = figure.conditions.get(&Key::GroupOfPorts) {
-        // Groups that are not known well enough are shown, not claimed.
+        // Groups that are not resolved well enough are shown, not claimed.
         let resolved = !figure.caveats.contains(&Caveat::NotResolved);
         return if resolved { Says::Groups(together(groups)) } else { Says::Nothing };
     }
@@ -102,11 +102,11 @@ fn device_value(figure: &Figure, value: f64) -> Says {
     Says::Value { value, low, high, confidence: figure.confidence }
 }
 
-/// A device with groups of ports is oversubscribed by this or more (see the draws).
+/// Least oversubscription of a device with port groups, as drawn.
 const OVERSUBSCRIBED: f64 = 0.3;
 
-/// A figure with one end only says that much; one that would have shown groups says that there are
-/// none.
+/// Claim of a figure without a value: a single end is a bound. A figure that would have shown
+/// groups claims that there are none.
 fn without_value(figure: &Figure) -> Says {
     let seen = figure.number(Key::ExcessSeen).filter(|_| figure.metric == Metric::PortGroups);
     if figure.verdict == Verdict::TesterLimited && seen.is_some_and(|seen| seen < OVERSUBSCRIBED) {
@@ -127,7 +127,7 @@ fn compared(figure: &Figure) -> Option<Says> {
     Some(Says::Compared { decision, margin: *margin, value, low, high })
 }
 
-/// The ports of each group, from each port's group in the device's order.
+/// Collects the ports of each group from the group of each port, in the device's order.
 fn together(of_ports: &[Option<u32>]) -> Vec<Vec<u32>> {
     let mut groups: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for (group, port) in of_ports.iter().zip(1..) {

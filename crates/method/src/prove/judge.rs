@@ -1,44 +1,44 @@
-//! A claim beside what is true: right, a bound that holds, wrong, or nothing said.
+//! Judgement of a claim against the known value: right, a true bound, wrong, or open.
 //!
-//! Owns the one tolerance. A claim is wrong where no value that it allows is true, not where its
-//! value is a little off.
+//! Owns the one tolerance. A claim is wrong if no value that it allows is true, not if its value is
+//! slightly off.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Claim, Known, Says, Truth};
 use page::{Figure, Key, LEAST_CONFIDENCE, Unit, Verdict};
 
-/// A claim may be off by this beyond its own interval: a share of the truth; of a share, so much of
-/// the whole.
+/// Tolerance of a claim beyond its own interval, relative to the known value; absolute for a ratio.
 pub const TOLERANCE: f64 = 0.01;
 
-/// What became of a claim.
+/// Judgement of a claim.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
-    /// It says what is so.
+    /// The claim is right.
     Right,
-    /// It says of the device that it is no worse, or no better, and that is so; what it is stays
-    /// open.
+    /// The claim bounds the value, and the bound is true; the value itself stays open.
     Bound,
-    /// It says what is not so.
+    /// The claim is wrong; holds the reason.
     Wrong(String),
-    /// It says nothing.
+    /// The figure claims nothing.
     Open,
 }
 
-/// A claim, judged.
+/// Claim with its judgement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
-    /// What became of it.
+    /// The judgement.
     pub judgement: Judgement,
-    /// Of a confidence interval: whether the truth lies in it, without any tolerance.
+    /// True if a confidence interval contains the known value, without any tolerance; `None`
+    /// without one.
     pub covered: Option<bool>,
-    /// Of a search's bracket: the same.
+    /// True if a search's bracket contains the known value, without any tolerance; `None` without
+    /// one.
     pub bracketed: Option<bool>,
 }
 
-/// Holds a claim against what is true of the same figure.
+/// Judges a claim against the known value of the same figure.
 pub fn judge(claim: &Claim, truth: &Truth) -> Judged {
     let plain = |judgement| Judged { judgement, covered: None, bracketed: None };
     if let Known::FillsLink(full) = truth.known {
@@ -55,7 +55,8 @@ pub fn judge(claim: &Claim, truth: &Truth) -> Judged {
             } else {
                 Judgement::Wrong(format!("says {}, true is {range}", ends(value, low, high)))
             };
-            // A model without noise repeats itself: ends that are one say nothing of chance.
+            // A model without noise repeats itself: an interval of width zero says nothing about
+            // chance.
             let confident = low < high && confidence.is_some_and(|c| c >= LEAST_CONFIDENCE);
             let bracket = claim.figure.text(Key::Interval) == Some(page::BRACKET);
             Judged {
@@ -68,7 +69,7 @@ pub fn judge(claim: &Claim, truth: &Truth) -> Judged {
         Says::AtLeast(value) => {
             plain(Judgement::Wrong(format!("says at least {value:.6}, true is {range}")))
         }
-        // Nothing is below none: a share of at most 0 is a share of 0.
+        // A share of at most 0 is a share of 0.
         Says::AtMost(value) if range.is_about_at_most(value) && is_none(claim, value) => {
             plain(Judgement::Right)
         }
@@ -86,7 +87,7 @@ fn is_none(claim: &Claim, value: f64) -> bool {
     value == 0.0 && claim.figure.unit == Unit::Ratio
 }
 
-/// Whose limit a figure shows, where a link is full or is not.
+/// Judges the stated limit, given whether a link is full.
 fn limit(said: Verdict, full: bool) -> Judgement {
     match (said, full) {
         (Verdict::LinkLimited, true) | (Verdict::DeviceLimited | Verdict::TesterLimited, false) => {
@@ -104,7 +105,7 @@ fn ends(value: f64, low: f64, high: f64) -> String {
     if low < high { format!("{value:.6} ({low:.6}…{high:.6})") } else { format!("{value:.6}") }
 }
 
-/// Claims that are no numbers, and numbers where there is none.
+/// Judges claims other than numbers, and numbers where none is known.
 fn other(says: &Says, known: &Known) -> Judgement {
     match (says, known) {
         (Says::Flag(said), Known::Flag(truth)) if said == truth => Judgement::Right,
@@ -133,7 +134,7 @@ fn other(says: &Says, known: &Known) -> Judgement {
     }
 }
 
-/// An answer of a comparison: whether there is a difference that matters, and how large.
+/// Judges the answer of a comparison: whether a difference matters, and how large it is.
 fn compared(says: &Says, ratio: f64) -> Judgement {
     let Says::Compared { decision, margin, value, low, high } = says else {
         return Judgement::Open;
@@ -141,7 +142,7 @@ fn compared(says: &Says, ratio: f64) -> Judgement {
     let apart = ratio.max(1.0 / ratio) - 1.0;
     let said = format!("says {decision}, {}, true is {ratio:.6}", ends(*value, *low, *high));
     let holds = match decision.as_str() {
-        // What differs by the margin itself may be called either.
+        // A difference equal to the margin may be called either.
         "different" => {
             let range = Range { low: ratio, high: ratio, slack: ratio * TOLERANCE };
             apart > margin * 0.5 && range.meets_about(*low, *high)
@@ -161,7 +162,7 @@ fn sorted(groups: &[Vec<u32>]) -> Vec<Vec<u32>> {
     all
 }
 
-/// Where the truth lies, and by how much a claim may be off.
+/// Range of the true value, with the tolerance of a claim.
 #[derive(Debug, Clone, Copy)]
 struct Range {
     low: f64,
@@ -170,7 +171,7 @@ struct Range {
 }
 
 impl Range {
-    /// `None` where no number is true.
+    /// Range of a known value; `None` if it is not a number.
     fn of(known: &Known, figure: &Figure) -> Option<Self> {
         match known {
             Known::Number { low, high } => {

@@ -1,7 +1,7 @@
-//! The certificate as a page: how claims came out by study and kind of device, each wrong one with
-//! what is true, and what this host can't tell.
+//! Certificate as a page: results by study and kind of device, each wrong claim with the known
+//! value, and the tests that this host cannot make.
 //!
-//! Never judges: it shows what was decided.
+//! Never judges: only presents the results.
 
 use measure::Interval;
 use page::{
@@ -14,7 +14,7 @@ use super::{Certificate, Tally, WrongClaim};
 const ANCHOR: &str = "certificate";
 
 impl Certificate {
-    /// The certificate as a page. `seed` is what the devices were drawn from.
+    /// Builds the page. `seed` is the one that the devices were drawn from.
     pub fn page(&self, seed: u64) -> Page {
         let total = self.total();
         Page {
@@ -28,7 +28,7 @@ impl Certificate {
             answers: answers(&total),
             picture: Some(outcomes(self)),
             sections: vec![by_kind(self)],
-            // A text prints wrong claims elsewhere: what makes them again must not be cut.
+            // Plain text prints wrong claims elsewhere: the way to reproduce them must not be cut.
             background: wrong(self).into_iter().chain(skipped(self)).collect(),
             ..Page::default()
         }
@@ -74,10 +74,10 @@ fn answers(total: &Tally) -> Vec<Answer> {
     all
 }
 
-/// How figures may come out, and how many did.
+/// Possible result of figures, with its count.
 type Outcome = (&'static str, fn(&Tally) -> u64);
 
-/// Of each study's figures, what share came out how.
+/// Plot of each study's figures by result.
 fn outcomes(certificate: &Certificate) -> Picture {
     let rows = certificate.rows();
     let names: Vec<String> = (1..=rows.len()).map(|number| number.to_string()).collect();

@@ -1,7 +1,7 @@
-//! What is true of a device, as far as one figure can say it.
+//! Known values of a device, as far as one figure can express them.
 //!
-//! Data only: a truth names the figures it is about and what they may say. Never says how it is
-//! known.
+//! Data only: a known value names the figures that it is about and the claims that they may make.
+//! Never says how it is known.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use serde::{Deserialize, Serialize};
 
 use page::{Condition, Conditions, Figure, Key, Metric, Unit};
 
-/// What is true, and of which figures.
+/// Known value, and the figures that it is about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Truth {
-    /// Of this metric.
+    /// Metric of the figures.
     pub metric: Metric,
-    /// In this unit.
+    /// Unit of the figures.
     pub unit: Unit,
-    /// Of a distribution: of this point of it.
+    /// Quantile of a distribution; `None` for other figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantile: Option<f64>,
-    /// Whether a tester like this one could tell it: then a figure that leaves it open counts as
-    /// such.
+    /// True if a tester of this kind could determine it: a figure that leaves it open then counts
+    /// as such.
     pub reachable: bool,
-    /// What is so.
+    /// The known value.
     pub known: Known,
-    /// Of figures with all of these conditions.
+    /// Conditions that a figure must have, all of them.
     #[serde(
         rename = "where",
         default,
@@ -35,71 +35,69 @@ pub struct Truth {
     pub conditions: Conditions,
 }
 
-/// What is so.
+/// Known value of a device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Known {
-    /// A number of the device's own, from `low` to `high`: equal where it is known exactly.
+    /// Number of the device's own, from `low` to `high`: equal if it is known exactly.
     Number {
-        /// At least.
+        /// Lower bound.
         low: f64,
-        /// At most.
+        /// Upper bound.
         high: f64,
     },
-    /// The device has no limit below what links and hosts can do: `reach`.
+    /// No limit of the device below what links and hosts can reach.
     Unlimited {
-        /// The most that links and hosts do.
+        /// Largest value that links and hosts reach.
         reach: f64,
     },
-    /// The loss of a load, of which so many frames a second get through and so large a share is
-    /// lost whatever the load.
+    /// Loss of a load: a limit in frames per second, and a share lost at random whatever the load.
     Loss {
-        /// Frames a second that the device forwards at most.
+        /// Largest forwarding rate in frames per second.
         limit: f64,
-        /// The share that it loses at random.
+        /// Share lost at random.
         random: f64,
     },
-    /// Whether operations fill a link, so that it is what limits them.
+    /// True if operations fill a link, which is then their limit.
     FillsLink(bool),
-    /// A yes or a no.
+    /// Yes or no.
     Flag(bool),
-    /// Which ports belong together, each named by its number from 1; those in no group are left
-    /// out.
+    /// Groups of ports, numbered from 1; ports in no group are left out.
     Groups(Vec<Vec<u32>>),
-    /// By a comparison, how many times the one side the other is.
+    /// Ratio between two sides of a comparison.
     TimesAsMuch {
-        /// The true ratio.
+        /// True ratio.
         ratio: f64,
     },
 }
 
 impl Truth {
-    /// Of every figure of that metric; name conditions to narrow it.
+    /// Applies to every figure of that metric; add conditions to narrow it.
     pub fn new(metric: Metric, unit: Unit, known: Known) -> Self {
         let conditions = Conditions::new();
         Self { metric, unit, quantile: None, reachable: true, known, conditions }
     }
 
-    /// Of figures with this condition only.
+    /// Adds a condition that figures must have.
     #[must_use]
     pub fn at(mut self, key: Key, value: impl Into<Condition>) -> Self {
         self.conditions.insert(key, value.into());
         self
     }
 
-    /// Of this point of a distribution only.
+    /// Restricts it to this quantile of a distribution.
     #[must_use]
     pub fn of_quantile(self, quantile: f64) -> Self {
         Self { quantile: Some(quantile), ..self }
     }
 
-    /// Whether a tester could tell it.
+    /// Sets whether a tester could determine the value.
     #[must_use]
     pub fn reachable(self, reachable: bool) -> Self {
         Self { reachable, ..self }
     }
 
-    /// Whether the figure is about it.
+    /// True if the value applies to the figure.
     pub fn is_about(&self, figure: &Figure) -> bool {
         let same = |(name, value): (&Key, &Condition)| figure.conditions.get(name) == Some(value);
         self.metric == figure.metric

@@ -1,7 +1,7 @@
-//! A value that the user stated, by a flag or by a key of a plan, and where that was.
+//! Value that the user stated by a flag or a key of a plan, with its place.
 //!
-//! Owns the way from text to value, one for both, and the refusal that points back at the flag or
-//! at the line. Never knows what a value means: its type does.
+//! Owns the conversion from text to value, common to both, and the refusal that points to the flag
+//! or the line. Never knows what a value means: its type does.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -17,21 +17,20 @@ use serde_spanned::Spanned;
 
 use super::suggest;
 
-/// Stands between what is wrong and what to do about it, in the one text that TOML's reader takes
-/// as a value's own error.
+/// Separator of message and hint in the single text that TOML's reader accepts as a value's error.
 pub const HINT: &str = "\nhint: ";
 
-/// How a value is written.
+/// Notation of a value.
 pub trait Value: Sized + fmt::Debug + Clone + 'static {
-    /// What is read.
+    /// Type of the parsed value.
     type Is: fmt::Debug + Clone + Send + Sync + 'static;
-    /// What a plan's key has to hold.
+    /// TOML kind that a plan's key must have.
     const KIND: Kind = Kind::Text;
-    /// The words it can be, each with what that means, where it can't be anything else.
+    /// Allowed words, each with its meaning; empty if other texts are allowed.
     const WORDS: &'static [(&'static str, &'static str)] = &[];
-    /// From a plan's text, or its number as text.
+    /// Parses a plan's text, or its number as text.
     fn read(text: &str) -> Result<Self::Is, Refused>;
-    /// From a flag's text, which may leave something out.
+    /// Parses a flag's text, which may leave something out.
     fn typed(text: &str) -> Result<Self::Is, Refused> {
         Self::read(text)
     }
@@ -40,47 +39,47 @@ pub trait Value: Sized + fmt::Debug + Clone + 'static {
 /// TOML's kinds of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A string.
+    /// String.
     Text,
-    /// An integer.
+    /// Integer.
     Whole,
-    /// An integer, or a text that is one with its unit: `"1500B"`.
+    /// Integer, or a text of an integer with its unit: `"1500B"`.
     Octets,
-    /// An integer or a float.
+    /// Integer or float.
     Number,
-    /// `true` or `false`; of a flag, that it is there.
+    /// Boolean, `true` or `false`; as a flag, true if present.
     Truth,
 }
 
-/// A value and where it was stated.
+/// Value with the place where it was stated.
 #[derive(Debug, Clone)]
 pub struct Given<V: Value> {
-    /// What is stated.
+    /// The value.
     pub value: V::Is,
     place: Place,
 }
 
-/// The place of a value that was stated.
+/// Place where a value was stated.
 #[derive(Debug, Clone)]
 pub enum Place {
-    /// A flag: `--size`.
+    /// Flag: `--size`.
     Flag(String),
-    /// Bytes of a plan's text.
+    /// Byte range in a plan's text.
     Key(Range<usize>),
-    /// The program's own request.
+    /// Request of the program itself.
     Nowhere,
 }
 
-/// A refusal, and the place that it is about.
+/// Refusal, with the place that it is about.
 #[derive(Debug, Clone)]
 pub struct RefusedAt {
-    /// Where.
+    /// Place of the value.
     pub place: Place,
-    /// What, and what to do about it.
+    /// Message and hint.
     pub refused: Refused,
 }
 
-/// A refusal of what nobody stated.
+/// Turns a refusal of an unstated value into one without a place.
 impl From<Refused> for RefusedAt {
     fn from(refused: Refused) -> Self {
         Self { place: Place::Nowhere, refused }
@@ -88,28 +87,28 @@ impl From<Refused> for RefusedAt {
 }
 
 impl<V: Value> Given<V> {
-    /// What the program itself asks.
+    /// Creates a value that the program itself requests.
     pub const fn new(value: V::Is) -> Self {
         Self { value, place: Place::Nowhere }
     }
 
-    /// Whether a flag said it.
+    /// True if the value was stated by a flag.
     pub const fn is_flag(&self) -> bool {
         matches!(self.place, Place::Flag(_))
     }
 
-    /// Its place.
+    /// Place of the value.
     pub const fn place(&self) -> &Place {
         &self.place
     }
 
-    /// A refusal of it, at its place.
+    /// Creates a refusal of the value, at its place.
     pub fn refused(&self, refused: Refused) -> RefusedAt {
         RefusedAt { place: self.place.clone(), refused }
     }
 }
 
-/// What is stated goes before what is not.
+/// Overwrites the target with a stated value.
 #[expect(clippy::ref_option, reason = "a field of a request is an option")]
 pub(crate) fn set<V: Value>(target: &mut V::Is, given: &Option<Given<V>>) {
     if let Some(given) = given {
@@ -117,20 +116,20 @@ pub(crate) fn set<V: Value>(target: &mut V::Is, given: &Option<Given<V>>) {
     }
 }
 
-/// A list that is stated goes before one that is not.
+/// Overwrites the target with a stated list.
 pub(crate) fn set_all<V: Value>(target: &mut Vec<V::Is>, given: &[Given<V>]) {
     if !given.is_empty() {
         *target = values(given);
     }
 }
 
-/// What is stated, without where.
+/// Stated value without its place.
 #[expect(clippy::ref_option, reason = "a field of a request is an option")]
 pub(crate) fn value<V: Value>(given: &Option<Given<V>>) -> Option<V::Is> {
     given.as_ref().map(|given| given.value.clone())
 }
 
-/// The same of a list.
+/// Stated list without places.
 pub(crate) fn values<V: Value>(given: &[Given<V>]) -> Vec<V::Is> {
     given.iter().map(|one| one.value.clone()).collect()
 }
@@ -143,7 +142,7 @@ impl<V: Value> ValueParserFactory for Given<V> {
     }
 }
 
-/// Reads a flag's text.
+/// Parser of a flag's text.
 #[derive(Debug, Clone)]
 pub struct FlagParser<V>(PhantomData<fn() -> V>);
 
@@ -184,7 +183,7 @@ impl<'de, V: Value> Deserialize<'de> for Given<V> {
     }
 }
 
-/// Read where the reader still knows the place, should it be wrong.
+/// Value parsed while the reader still knows its place, in case it is wrong.
 struct Read<V: Value>(V::Is);
 
 impl<'de, V: Value> Deserialize<'de> for Read<V> {
@@ -240,7 +239,7 @@ impl<V: Value> Visitor<'_> for KeyVisitor<V> {
     }
 }
 
-/// Numbers with a range are read as they are.
+/// Implements `Value` for numbers with a range.
 macro_rules! ranged_values {
     ($($is:ty)+) => {$(
         impl $crate::request::given::Value for $is {
@@ -255,15 +254,15 @@ macro_rules! ranged_values {
 }
 pub(crate) use ranged_values;
 
-/// The kind of value that a plan has for a number with a range.
+/// Kind of value in a plan for a number with a range.
 pub const fn number_kind<V: Ranged>() -> Kind {
     if V::IS_WHOLE { Kind::Whole } else { Kind::Number }
 }
 
-/// A value that is one of a few words; what stands behind each is what `--help` says of it.
+/// Implements `Value` for a set of words, each with its text for `--help`.
 macro_rules! choice {
     ($is:ident: $($value:ident $word:literal $help:literal;)+) => {
-        // Every one of the type's values has its word.
+        // Every value of the type needs a word.
         const _: fn($is) = |value| match value {
             $($is::$value)|+ => (),
         };
@@ -283,7 +282,7 @@ macro_rules! choice {
 }
 pub(crate) use choice;
 
-/// A word that is none of those.
+/// Creates the refusal of an unknown word.
 pub fn no_such_word(word: &str, known: &[(&str, &str)]) -> Refused {
     let known: Vec<&str> = known.iter().map(|(word, _)| *word).collect();
     Refused::new(format!("unknown value `{word}`"), suggest::hint(word, &known))

@@ -1,6 +1,6 @@
-//! Devices under test by name, as flags and plans state them: `bridge`, `router:gro`.
+//! Devices under test by name, as in flags and plans: `bridge`, `router:gro`.
 //!
-//! Owns the check that a name is known, and how lists of devices and variants combine. Pure.
+//! Owns the check of names, and how lists of devices and variants combine. Pure.
 
 use measure::Refused;
 use trial::Subject;
@@ -10,9 +10,9 @@ use super::suggest;
 use crate::study::campaign::AS_FOUND;
 use crate::study::{KnownDevice, Outline};
 
-/// What a list of devices and a list of variants ask for: every device in every variant, but one
-/// that is named with its variant in that alone. Variants without devices are the first device's;
-/// nothing asks for nothing.
+/// Combines a list of devices with a list of variants. Every device is used in every variant, but a
+/// device named with its variant only in that one. Variants without devices apply to the first
+/// device; two empty lists select nothing.
 pub fn resolve(
     devices: &[Given<String>],
     variants: &[Given<String>],

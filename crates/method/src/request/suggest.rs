@@ -1,12 +1,12 @@
-//! "Did you mean": the known word nearest to one that is not known. Pure.
+//! "Did you mean": the known word nearest to an unknown one. Pure.
 
-/// The nearest of `known`, where it is near enough to be a slip of the hand.
+/// Returns the nearest of `known`; `None` if it is too different for a typing error.
 pub fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let (distance, best) = known.iter().map(|k| (distance(word, k), *k)).min()?;
     (distance <= 1 + best.chars().count() / 4).then_some(best)
 }
 
-/// A hint for an unknown word: the nearest one, or all of them.
+/// Returns a hint for an unknown word: the nearest one, or all of them.
 pub fn hint(word: &str, known: &[&str]) -> String {
     match nearest(word, known) {
         Some(best) => format!("did you mean `{best}`?"),
@@ -14,7 +14,7 @@ pub fn hint(word: &str, known: &[&str]) -> String {
     }
 }
 
-/// `a`, `b` and `c`, each in backticks.
+/// Formats a list: `a`, `b` and `c`, each in backticks.
 pub fn list(words: &[&str]) -> String {
     let ticked: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
     match ticked.split_last() {

@@ -1,6 +1,6 @@
-//! Values that several studies take: sizes, times, counts, devices, each with its range.
+//! Values that several studies take: sizes, times, counts and devices, each with its range.
 //!
-//! Owns the ranges, and what is said where a value is outside. Never decides a default.
+//! Owns the ranges, and the messages for values outside them. Never decides a default.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -28,20 +28,20 @@ choice! { Protocol:
 
 ranged_values! { Blocks Streams Precision Repetitions }
 
-/// A quantity with its unit, which is written like the example.
+/// Parses a quantity with its unit; `example` shows the notation.
 pub fn unit<T: FromStr<Err = UnitError>>(text: &str, example: &str) -> Result<T, Refused> {
     let refused =
         |error: UnitError| Refused::new(error.to_string(), format!("write it as {example}"));
     text.parse().map_err(refused)
 }
 
-/// With a unit; seconds where a flag has none, as iperf3 and ping take them.
+/// Adds the unit to a flag's bare number: seconds, as in iperf3 and ping.
 pub(crate) fn seconds(text: &str) -> String {
     let bare = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     if bare { format!("{text}s") } else { text.to_owned() }
 }
 
-/// A time in a range, which is told in the units that people write.
+/// Checks a time against a range, stated in the units that people write.
 fn time_within(
     time: Nanos,
     range: &RangeInclusive<Nanos>,
@@ -54,7 +54,7 @@ fn time_within(
     Err(Refused::new(format!("{time} is outside the range of {told}"), hint))
 }
 
-/// A load phase between 10 ms and a day.
+/// Load phase between 10 ms and a day.
 #[derive(Debug, Clone)]
 pub struct Duration;
 
@@ -72,7 +72,7 @@ impl Value for Duration {
     }
 }
 
-/// How long a watch goes on: not a load phase, so that days are nothing unusual.
+/// Length of a watch: not a load phase, so it may last for days.
 #[derive(Debug, Clone)]
 pub struct HowLong;
 
@@ -90,7 +90,7 @@ impl Value for HowLong {
     }
 }
 
-/// Unlike a duration it may be nothing.
+/// Time that may be zero, unlike a duration.
 #[derive(Debug, Clone)]
 pub struct Omit;
 
@@ -109,7 +109,7 @@ impl Value for Omit {
     }
 }
 
-/// As the kernel calls it: `cubic`.
+/// Congestion control by the kernel's name: `cubic`.
 #[derive(Debug, Clone)]
 pub struct CongestionControl;
 
@@ -149,7 +149,7 @@ impl Value for PortRef {
     }
 }
 
-/// A device's name, or that of a variant.
+/// Name of a device or a variant.
 impl Value for String {
     type Is = Self;
 
@@ -158,7 +158,7 @@ impl Value for String {
     }
 }
 
-/// Whether something is so; a flag says that it is.
+/// Boolean; a flag that is present means true.
 impl Value for bool {
     type Is = Self;
     const KIND: Kind = Kind::Truth;
@@ -184,7 +184,7 @@ impl Value for FrameSize {
     }
 }
 
-/// What a frame carries, in octets; whether it is a frame depends on the headers.
+/// Payload or IP length in octets; whether it fits a frame depends on the headers.
 #[derive(Debug, Clone)]
 pub struct Length;
 
@@ -197,8 +197,8 @@ impl Value for Length {
     }
 }
 
-/// `1500`, `1500B`: beyond what can be held there is no size anyway. What `k` stands for nobody
-/// knows: 9k is 9000 octets to one, and 9216 or 9018 to others.
+/// Parses `1500`, `1500B`; clamps numbers beyond any size. `k` is ambiguous and rejected: 9k may
+/// mean 9000, 9216 or 9018 octets.
 pub(crate) fn octets(text: &str) -> Result<u32, Refused> {
     let text = text.trim();
     let end = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
@@ -217,7 +217,7 @@ pub(crate) fn octets(text: &str) -> Result<u32, Refused> {
     }
 }
 
-/// The frames that carry IP packets and UDP payloads of these lengths.
+/// Converts IP and UDP payload lengths to frame sizes.
 pub(crate) fn frames_of(
     ip_lengths: &[Given<Length>],
     payloads: &[Given<Length>],
@@ -238,7 +238,7 @@ pub(crate) fn frames_of(
     .collect()
 }
 
-/// All sizes, whichever way each was stated, each once.
+/// All frame sizes, however they were stated, each once.
 pub(crate) fn sizes(
     frames: &[Given<FrameSize>],
     ip_lengths: &[Given<Length>],
@@ -248,7 +248,7 @@ pub(crate) fn sizes(
     Ok(once(values(frames).into_iter().chain(lengths)))
 }
 
-/// The place of a value of a list.
+/// Place of a value in a list.
 pub(crate) fn place_in<V: Value>(
     list: &[Given<V>],
     is_it: impl Fn(&V::Is) -> bool,
@@ -256,7 +256,7 @@ pub(crate) fn place_in<V: Value>(
     list.iter().find(|one| is_it(&one.value)).map(Given::place)
 }
 
-/// Each once, in the order of their first.
+/// Removes duplicates, in the order of first appearance.
 pub(crate) fn once<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut once = Vec::new();
     for one in all {

@@ -1,8 +1,7 @@
-//! Trial accounting: how many of a run's trials count, and why the others do not.
+//! Trial accounting: the number of trials that count, and the reasons against the others.
 //!
-//! Owns the reasons in words: with a single trial's numbers, and without, so that those alike are
-//! one.
-//! Counts only: never judges a trial.
+//! Owns the reasons in words: with a single trial's numbers, and without, so that equal ones are
+//! merged. Counts only: never judges a trial.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,33 +12,33 @@ use trial::{Trial, TrialRecord};
 
 use page::words;
 
-/// A run's trials.
+/// Accounting of a run's trials.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct TrialAccount {
-    /// Figures come from these.
+    /// Trials that figures come from.
     pub valid: u64,
-    /// They ran, but a gate did not hold.
+    /// Trials that completed, but with a broken gate.
     pub invalid: u64,
-    /// They did not run to their end.
+    /// Trials that did not complete.
     pub failed: u64,
-    /// Why, the most frequent first; one trial can have several.
+    /// Reasons against trials, the most frequent first; one trial can have several.
     pub reasons: Vec<LeftOut>,
 }
 
-/// Why trials were left out.
+/// Reason against trials, with their number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// `invalid` or `failed`.
+    /// Outcome: `invalid` or `failed`.
     pub outcome: &'static str,
-    /// In words.
+    /// Reason in words.
     pub reason: String,
-    /// How many trials.
+    /// Number of trials.
     pub trials: u64,
-    /// The label of the first of them.
+    /// Label of the first of them.
     pub first: String,
 }
 
-/// Trials counted one at a time.
+/// Accounting of trials, one at a time.
 #[derive(Debug, Clone, Default)]
 pub struct Accounting {
     valid: u64,
@@ -55,7 +54,7 @@ impl Accounting {
             Outcome::Valid => self.valid += 1,
             Outcome::Invalid { reasons } => {
                 self.invalid += 1;
-                // Of two flows the same is one reason.
+                // The same reason in two flows counts once.
                 let kinds: BTreeSet<String> = reasons.iter().map(kind_of).collect();
                 for kind in kinds {
                     self.note("invalid", kind, &trial.label, 1);
@@ -68,7 +67,7 @@ impl Accounting {
         }
     }
 
-    /// Counts another's trials behind its own.
+    /// Adds the counts of another accounting.
     pub fn merge(&mut self, other: &Self) {
         self.valid += other.valid;
         self.invalid += other.invalid;
@@ -84,7 +83,7 @@ impl Accounting {
         left.or_insert_with(new).trials += trials;
     }
 
-    /// What they come to.
+    /// Summary of the counts.
     pub fn account(&self) -> TrialAccount {
         let mut reasons: Vec<LeftOut> = self.reasons.values().cloned().collect();
         reasons.sort_by_key(|left| std::cmp::Reverse(left.trials));
@@ -94,12 +93,12 @@ impl Accounting {
 }
 
 impl TrialAccount {
-    /// All of them.
+    /// Number of all trials.
     pub const fn trials(&self) -> u64 {
         self.valid + self.invalid + self.failed
     }
 
-    /// How many were left out and why, a line each; none where all count.
+    /// Number of unusable trials and the reasons, one per line; `None` if all count.
     pub fn in_words(&self) -> Option<String> {
         let unusable = self.invalid + self.failed;
         if unusable == 0 {
@@ -117,7 +116,7 @@ impl TrialAccount {
                 let _ = write!(reasons, "\n  and {more} more reasons; the report has them");
             }
         }
-        // One trial can have several.
+        // One trial can have several reasons.
         let several = self.reasons.iter().map(|left| left.trials).sum::<u64>() > unusable;
         let several = if several { ", some for several reasons" } else { "" };
         let unusable = words::count(unusable);
@@ -125,15 +124,15 @@ impl TrialAccount {
     }
 }
 
-/// So many reasons are told at once; the report has all.
+/// Number of reasons shown at once; the report has all.
 const MOST_REASONS: usize = 5;
 
-/// All gates that did not hold, with the trial's numbers.
+/// All broken gates, with the trial's numbers.
 pub fn all_exactly(defects: &[Defect]) -> String {
     defects.iter().map(exactly).collect::<Vec<_>>().join("; ")
 }
 
-/// The gate that did not hold, with the trial's numbers.
+/// Broken gate, with the trial's numbers.
 pub fn exactly(defect: &Defect) -> String {
     match defect {
         Defect::OfferedLoad { flow, asked, sent } => {
@@ -167,7 +166,7 @@ pub fn exactly(defect: &Defect) -> String {
     }
 }
 
-/// The gate that did not hold, without the numbers of the single trial.
+/// Broken gate, without the numbers of the single trial.
 fn kind_of(defect: &Defect) -> String {
     match defect {
         Defect::OfferedLoad { .. } => {

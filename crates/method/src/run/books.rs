@@ -1,6 +1,7 @@
-//! Where lost frames died, place by place, by what devices and hosts counted of the same trials.
+//! Places where frames were lost, by the counters of devices and hosts in the same trials.
 //!
-//! Owns the words for places and counters. Never counts a frame itself: a trial's books do.
+//! Owns the words for places and counters. Never counts a frame itself: the accounting of a trial
+//! does.
 
 mod held;
 
@@ -17,10 +18,10 @@ use trial::{Path, Trial};
 use crate::study::Who;
 use page::words;
 
-/// So many doubts are told one by one.
+/// Number of doubts shown individually.
 const MOST_DOUBTS: usize = 12;
 
-/// The books of all of a device's valid trials together.
+/// Sum of the frame accounting over all of a device's valid trials.
 #[derive(Debug, Clone, Default)]
 struct Sum {
     trials: u64,
@@ -29,21 +30,21 @@ struct Sum {
     deaths: BTreeMap<(Place, Option<String>), u64>,
     unexplained: i64,
     contradicted: u64,
-    /// Whether the device told of its own ports.
+    /// True if the device reported its own ports.
     reported: bool,
 }
 
-/// The books of a run, a trial at a time.
+/// Frame accounting of a run, one trial at a time.
 #[derive(Debug, Default)]
 pub(super) struct Books {
     sums: BTreeMap<Who, Sum>,
-    /// Each doubt once, by device, with how many trials had it.
+    /// Doubts by device, each with its number of trials.
     doubts: BTreeMap<(String, String), u64>,
     held: held::Held,
 }
 
 impl Books {
-    /// Adds a trial's.
+    /// Adds a trial's accounting.
     pub(super) fn take(&mut self, trial: &Trial, record: &TrialRecord) {
         self.take_sum(trial, record);
         self.held.take(trial, record);
@@ -76,14 +77,14 @@ impl Books {
         }
     }
 
-    /// Of devices that told of their own ports, or lost something.
+    /// Sums of devices that reported their own ports, or lost frames.
     fn sums(&self) -> BTreeMap<&Who, &Sum> {
         self.sums.iter().filter(|(_, sum)| sum.reported || sum.lost > 0).collect()
     }
 }
 
-/// What there is to say of devices that told of themselves, and of each device that lost something
-/// where its frames died; nothing where no device counted.
+/// Answers and section about frame loss per device and about devices' own counters; `None` if no
+/// device counted.
 pub(super) fn told(prefix: &str, books: &Books) -> Option<(Vec<Answer>, Section)> {
     let sums = books.sums();
     let doubts = &books.doubts;
@@ -93,7 +94,7 @@ pub(super) fn told(prefix: &str, books: &Books) -> Option<(Vec<Answer>, Section)
     }
     let (mut answers, mut blocks) = (Vec::new(), Vec::new());
     for (who, sum) in &sums {
-        // A lab's losses are no news: its devices are what a study drove them to. A bad cable is.
+        // Losses in a lab are expected: a study drives its devices to them. A bad cable is not.
         if sum.reported || sum.deaths.keys().any(|(place, _)| place.is_cable()) {
             answers.push(Answer::new(sentence(who, sum)));
         } else {
@@ -119,12 +120,12 @@ pub(super) fn told(prefix: &str, books: &Books) -> Option<(Vec<Answer>, Section)
     Some((answers, Section { id: format!("{prefix}-books"), heading, blocks }))
 }
 
-/// A sentence a device.
+/// One sentence per device.
 pub(super) fn sentences(books: &Books) -> Vec<String> {
     books.sums().iter().map(|(who, sum)| sentence(who, sum)).collect()
 }
 
-/// The picture and the table of a device that lost something.
+/// Picture and table of a device that lost frames.
 fn of_one(who: &Who, sum: &Sum) -> Vec<Block> {
     let Some(table) = table(who, sum) else { return Vec::new() };
     let deaths = sum.deaths.iter().map(|((place, _), frames)| (place, *frames));
@@ -215,7 +216,7 @@ fn table(who: &Who, sum: &Sum) -> Option<Table> {
     Table::new(caption, head).with_rows(rows).unless_empty()
 }
 
-/// What a counter counts.
+/// Meaning of a counter in words.
 fn in_words(counter: &str) -> String {
     match counter {
         RX_DROPPED | TX_DROPPED => "discarded",

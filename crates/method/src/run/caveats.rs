@@ -1,15 +1,15 @@
-//! What the verdicts and caveats of a page mean, explained once. Never adds or weighs a doubt: that
-//! is the study's.
+//! Explanations of the verdicts and caveats on a page, each once. Never adds or weighs a caveat:
+//! the study does.
 
 use page::{Block, Caveat, Figure, Section, Verdict};
 use std::collections::BTreeSet;
 
-/// What an interval spans.
+/// Explanation of what an interval covers.
 const INTERVALS: &str = "Every interval is of the repetitions of its own run. Another run may differ by more: \
     hosts that were started again, cables that were plugged again, another day. What two runs differ by is \
     found by comparing them, with the direct cable's own figures as the control.";
 
-/// The section that explains whatever occurs among `figures`, once each.
+/// Section that explains whatever occurs among `figures`, each once.
 pub fn section(prefix: &str, figures: &[Figure]) -> Option<Section> {
     let verdicts: BTreeSet<Verdict> = figures.iter().map(|f| f.verdict).collect();
     let caveats: BTreeSet<Caveat> =

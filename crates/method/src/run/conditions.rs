@@ -1,5 +1,5 @@
-//! The exact conditions on the page: how the run was asked for, where it ran, with which phases,
-//! offloads and stamps. What is not known is not mentioned, and nothing is guessed.
+//! Exact conditions on the page: command, testbed, phases, offloads and timestamps. Unknown
+//! conditions are left out, and nothing is guessed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,13 +13,13 @@ use trial::{Topology, Trial, TrialRecord};
 use super::RunMeta;
 use page::words;
 
-/// More ports than these are behind a line that opens them.
+/// Number of ports beyond which their table is folded.
 const MOST_PORTS: usize = 8;
 
-/// So many different texts of one term are listed.
+/// Number of different texts listed per term.
 const MOST_TEXTS: usize = 4;
 
-/// The section.
+/// Builds the section.
 pub fn section(prefix: &str, meta: &RunMeta, ran: &Ran) -> Section {
     let mut blocks = vec![Block::Glossary(asked(meta))];
     blocks.push(Block::Subheading("How each trial ran".to_owned()));
@@ -39,7 +39,7 @@ pub fn section(prefix: &str, meta: &RunMeta, ran: &Ran) -> Section {
     Section { id: format!("{prefix}-conditions"), heading: "Conditions".to_owned(), blocks }
 }
 
-/// The same for several runs that differ in their testbeds alone, told by one of them.
+/// Builds the section for several runs that differ only in their testbeds, from one of them.
 pub fn of_sweep(prefix: &str, meta: &RunMeta) -> Section {
     let studies = serde_json::to_string_pretty(&meta.studies).unwrap_or_default();
     let own = ["run", "testbed"];
@@ -66,7 +66,7 @@ fn asked(meta: &RunMeta) -> Vec<(String, String)> {
     .into()
 }
 
-/// How trials ran, as they say of themselves: each text once.
+/// Conditions of the trials by their records, each text once.
 #[derive(Debug, Default)]
 pub struct Ran {
     said: BTreeMap<&'static str, BTreeSet<String>>,
@@ -74,7 +74,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Adds what a trial says.
+    /// Adds the conditions of a trial.
     pub(super) fn take(&mut self, trial: &Trial, record: &TrialRecord) {
         let mut say = |term, text: String| {
             self.said.entry(term).or_default().insert(text);
@@ -234,7 +234,7 @@ fn devices_table(topology: &Topology) -> Option<Table> {
     Table::new("The devices", head).with_rows(rows).unless_empty()
 }
 
-/// Every figure as a row, for an expert who wants no selection.
+/// Table of every figure, for an expert who wants no selection.
 pub(super) fn every_figure(prefix: &str, figures: &[Figure]) -> Option<Section> {
     if figures.is_empty() {
         return None;

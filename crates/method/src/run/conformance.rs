@@ -1,5 +1,5 @@
-//! The conformance lists on the page: every clause, what it asks, what was done, deviations first.
-//! The lists themselves are the method's; never weighs a clause.
+//! Conformance lists on the page: every clause with its requirement and the actual procedure,
+//! deviations first. The method makes the lists; never weighs a clause.
 
 use crate::conformance::{Clause, Conformance};
 use crate::numbered;
@@ -7,7 +7,7 @@ use page::{Block, Cell, Figure, Section, Style, Table};
 
 use super::ReportInput;
 
-/// A section a study; none where no test of an RFC was made.
+/// One section per study; empty if no test of an RFC was made.
 pub(super) fn sections(prefix: &str, run: &ReportInput<'_>) -> Vec<Section> {
     let of_study = |(place, study)| {
         let place: crate::StudyPlace = place;

@@ -1,5 +1,5 @@
-//! What the devices said of themselves in their variants, and what was done to them while a load
-//! ran. Shows the words of a variant's probe as they came; never reads them.
+//! State of the devices by their variants' probes, and actions on them during a load. Shows the
+//! output of a probe unchanged; never parses it.
 
 use page::{Block, Cell, Section, Table};
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use trial::{Trial, TrialRecord};
 use crate::study::Who;
 use page::words;
 
-/// No more events are listed than this; the store has the rest.
+/// Largest number of events listed; the store has the rest.
 const MOST_EVENTS: usize = 200;
 
-/// The section; `None` where no device said anything and nothing was done to one.
+/// Builds the section; `None` without probe output and actions.
 pub(super) fn section(prefix: &str, devices: &Devices) -> Option<Section> {
     let mut blocks = probes(&devices.said);
     blocks.extend(deeds(devices).map(Block::Table));
@@ -23,7 +23,7 @@ pub(super) fn section(prefix: &str, devices: &Devices) -> Option<Section> {
     })
 }
 
-/// What devices answered, by how many trials, and the first events as rows.
+/// Probe outputs, each with its number of trials, and the first events as rows.
 #[derive(Debug, Default)]
 pub(super) struct Devices {
     said: BTreeMap<Who, BTreeMap<String, u64>>,
@@ -32,7 +32,7 @@ pub(super) struct Devices {
 }
 
 impl Devices {
-    /// Adds what a trial says of them.
+    /// Adds a trial.
     pub(super) fn take(&mut self, trial: &Trial, record: &TrialRecord) {
         if let Some(probe) = &record.device.probe {
             let said = self.said.entry(Who::from_trial(trial)).or_default();
@@ -60,7 +60,7 @@ impl Devices {
     }
 }
 
-/// Each answer once, with how many trials had it: two answers of one variant are a doubt.
+/// Shows each output once, with its number of trials: two outputs of one variant are a doubt.
 fn probes(said: &BTreeMap<Who, BTreeMap<String, u64>>) -> Vec<Block> {
     let mut blocks = Vec::new();
     if !said.is_empty() {
@@ -88,7 +88,7 @@ fn probes(said: &BTreeMap<Who, BTreeMap<String, u64>>) -> Vec<Block> {
     blocks
 }
 
-/// Every event that was carried out, and those that were asked for and were not.
+/// Table of every event, whether it was carried out or only requested.
 fn deeds(devices: &Devices) -> Option<Table> {
     let all = devices.events;
     let head = ["trial", "device", "event", "asked for at", "began at", "took"];

@@ -1,6 +1,6 @@
-//! A run as a page: its studies' answers, plots and tables, and behind them the conditions.
+//! Run as a page: its studies' answers, plots and tables, followed by the conditions.
 //!
-//! What stands in it was measured: it selects and words, and computes nothing but sums.
+//! Everything on it was measured: selects and words, and computes nothing but sums.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,12 @@ use crate::acceptance::Acceptance;
 use crate::study::StudySpec;
 use crate::study::campaign;
 
-/// Where frames were lost, a sentence a device that counts.
+/// Sentences about lost frames, one per device with counters.
 pub fn loss_sentences(trials: &TrialTotals) -> Vec<String> {
     books::sentences(&trials.books)
 }
 
-/// All `runs`, a page each.
+/// Document of all `runs`, one page each.
 pub fn document(runs: &[ReportInput<'_>]) -> Document {
     let verbs: BTreeSet<&str> = runs.iter().map(|run| run.meta.verb.as_str()).collect();
     let title = match (runs, verbs.first()) {
@@ -36,16 +36,16 @@ pub fn document(runs: &[ReportInput<'_>]) -> Document {
     Document { title, pages, ..Document::default() }
 }
 
-/// What was measured, and where: `latency on lab:bridge`.
+/// Heading with study and testbed: `latency on lab:bridge`.
 pub fn heading(meta: &RunMeta) -> String {
     if meta.is_import() {
-        // The testbed is called by what was imported.
+        // An import's testbed is named after the imported file.
         return words::capital(&meta.topology.name);
     }
     format!("{} on {}", meta.verb, meta.topology.name)
 }
 
-/// By its studies: runs of one demo share their verb.
+/// Heading by studies instead of the verb: runs of one demo share their verb.
 fn among_others(meta: &RunMeta) -> String {
     let mut studies: Vec<&str> = meta.studies.iter().map(StudySpec::name).collect();
     studies.dedup();
@@ -56,7 +56,7 @@ fn among_others(meta: &RunMeta) -> String {
 }
 
 impl ReportInput<'_> {
-    /// The run as a page, the so-manieth of its document.
+    /// Builds the run's page, number `number` of its document.
     pub fn page(&self, number: usize) -> Page {
         let anchor = format!("run{number}");
         let Self { meta, figures, claims, trials, .. } = *self;
@@ -97,7 +97,7 @@ impl ReportInput<'_> {
         page
     }
 
-    /// What was found: of the campaign or of each study, and where frames were lost.
+    /// Adds the results of the campaign or of each study, and the places of frame loss.
     fn add_sections(&self, page: &mut Page, anchor: &str) {
         if let Some(told) = campaign::told(anchor, self.meta, self.figures, self.comparable) {
             page.answers.extend(told.answers);
@@ -107,7 +107,7 @@ impl ReportInput<'_> {
             page.background.extend(conformance::sections(anchor, self));
         }
         if let Some((said, section)) = books::told(anchor, &self.trials.books) {
-            // Of a lab's own devices the background has it.
+            // A lab's own devices go to the background.
             let place = if said.is_empty() { &mut page.background } else { &mut page.sections };
             place.push(section);
             page.answers.extend(said);
@@ -118,7 +118,8 @@ impl ReportInput<'_> {
 const NO_FIGURE: &str =
     "There is no figure to state: no study finished with a valid trial. The trials below say why.";
 
-/// Why trials were left out, where so many were that a reader should know at once.
+/// Reasons against trials, if so many are unusable that a reader should know at once; otherwise
+/// `None`.
 fn left_out(account: &TrialAccount) -> Option<String> {
     let many = account.failed > 0 || account.valid < account.invalid;
     account.in_words().filter(|_| many)

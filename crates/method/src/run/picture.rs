@@ -1,6 +1,6 @@
-//! The testbed as a picture: hosts, devices, and which cable leads where.
+//! Testbed as a picture: hosts, devices and cables.
 //!
-//! Shows whatever topology it gets; never checks one.
+//! Shows any topology; never checks one.
 
 use page::{
     Image, Picture, PicturedCable, PicturedDevice, PicturedHost, PicturedPort, TestbedPicture,
@@ -8,11 +8,11 @@ use page::{
 use trial::Topology;
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort};
 
-/// More hosts than these are told of below the picture, and so are more devices.
+/// Number of hosts and of devices drawn; the caption counts the rest.
 const MOST_HOSTS: usize = 8;
 const MOST_DEVICES: usize = 6;
 
-/// Hosts, devices and cables; none without a host.
+/// Picture of hosts, devices and cables; `None` without a host.
 pub fn picture(topology: &Topology) -> Option<Picture> {
     if topology.hosts.is_empty() {
         return None;
@@ -58,7 +58,7 @@ fn pictured_port(port: &HostPort) -> PicturedPort {
     }
 }
 
-/// What there is beside what is shown.
+/// Caption text about hosts and devices that are not drawn.
 fn left_out(topology: &Topology) -> String {
     let hosts = topology.hosts.len().saturating_sub(MOST_HOSTS);
     let devices = topology.devices.len().saturating_sub(MOST_DEVICES);

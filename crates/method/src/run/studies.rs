@@ -1,8 +1,7 @@
-//! A run's page study by study: each is shown as it shows itself, and nothing of one stands for
-//! another's.
+//! Results of a run on its page, study by study.
 //!
-//! Owns the order of answers and sections, and how studies of one kind are told apart. Never words
-//! a figure, and knows no study.
+//! Owns the order of answers and sections, and how studies of one kind are distinguished. Never
+//! words a figure, and knows no study.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
@@ -13,7 +12,7 @@ use page::{Answer, Section};
 
 use super::ReportInput;
 
-/// The studies of which the plan has another of the same kind.
+/// Studies of which the plan has another of the same kind.
 fn repeated(studies: &[StudySpec]) -> BTreeSet<NonZeroU16> {
     let twice =
         |study: &StudySpec| studies.iter().filter(|other| other.name() == study.name()).count() > 1;
@@ -21,7 +20,7 @@ fn repeated(studies: &[StudySpec]) -> BTreeSet<NonZeroU16> {
     all.map(|(place, _)| place.number).collect()
 }
 
-/// Every study's sections.
+/// Sections of all studies.
 pub(super) fn sections(anchor: &str, run: &ReportInput<'_>) -> Vec<Section> {
     let several = repeated(&run.meta.studies);
     let named = |number: NonZeroU16, section: &Section| {
@@ -39,7 +38,7 @@ pub(super) fn sections(anchor: &str, run: &ReportInput<'_>) -> Vec<Section> {
     all.collect()
 }
 
-/// The answers of each kind of question, in the order in which readers ask, study by study.
+/// Answers by kind of question, in the readers' order, study by study.
 pub(super) fn answers(run: &ReportInput<'_>) -> Vec<Answer> {
     let several = repeated(&run.meta.studies);
     let named = |number: NonZeroU16, answer: &Answer| {

@@ -1,14 +1,14 @@
-//! What a run's trials come to on its page, gathered one trial at a time.
+//! Totals of a run's trials for its page, collected one trial at a time.
 //!
-//! What it holds grows with what differs among trials, never with their number: 100,000 alike take
-//! no more than a hundred. What a study shows of its trials it gathers itself.
+//! Memory grows with the differences among trials, never with their number: 100,000 equal ones take
+//! no more than a hundred. Each study collects what it shows itself.
 
 use trial::{Trial, TrialRecord};
 
 use super::accounting::{Accounting, TrialAccount};
 use super::{books, conditions, devices, trials};
 
-/// Sums over a run's trials.
+/// Totals over a run's trials.
 #[derive(Debug, Default)]
 pub struct TrialTotals {
     accounting: Accounting,
@@ -19,7 +19,7 @@ pub struct TrialTotals {
 }
 
 impl TrialTotals {
-    /// Sums over all of these trials, in the order they ran.
+    /// Totals over all of these trials, in the order they ran.
     pub fn from_trials<'r>(trials: impl IntoIterator<Item = &'r (Trial, TrialRecord)>) -> Self {
         let mut totals = Self::default();
         for (trial, record) in trials {
@@ -37,12 +37,12 @@ impl TrialTotals {
         self.books.take(trial, record);
     }
 
-    /// The trials that count, and why others don't.
+    /// Number of valid trials, and the reasons against others.
     pub fn account(&self) -> TrialAccount {
         self.accounting.account()
     }
 
-    /// The same, to be counted together with other runs'.
+    /// Accounting in a form that can be merged with other runs'.
     pub const fn accounting(&self) -> &Accounting {
         &self.accounting
     }

@@ -1,5 +1,5 @@
-//! The trials on the page: how many were valid and why others were not, where the frames went by
-//! the kernel's own counters, and how busy the hosts were. Sums and counts only; judges nothing.
+//! Trials on the page: valid ones, reasons against others, frames by the kernel's own counters, and
+//! processor load of the hosts. Sums and counts only; judges nothing.
 
 use page::{Block, Cell, Section, Table};
 use std::collections::BTreeMap;
@@ -12,14 +12,14 @@ use super::accounting::{LeftOut, TrialAccount, exactly};
 use crate::study::Who;
 use page::words;
 
-/// The list of single trials ends here; the store has the rest.
+/// Largest number of trials listed; the store has the rest.
 const MOST_LISTED: usize = 1000;
 
 /// Sums over trials, and the first of them as rows.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     frames: BTreeMap<Who, Frames>,
-    /// By whose it is and whether it is the device's, by place, by counter.
+    /// Counters by subject and by side (true for the device), then by place and name.
     ports: BTreeMap<(Who, bool), BTreeMap<String, Counters>>,
     hosts: BTreeMap<String, Usage>,
     rows: Vec<Vec<Cell>>,
@@ -44,7 +44,7 @@ impl Sums {
     }
 }
 
-/// The section; `None` where there was no trial.
+/// Builds the section; `None` without trials.
 pub(super) fn section(prefix: &str, sums: &Sums, account: &TrialAccount) -> Option<Section> {
     if sums.trials == 0 {
         return None;
@@ -86,7 +86,7 @@ fn reasons_table(account: &TrialAccount) -> Option<Table> {
     Table::new(caption, head).with_rows(account.reasons.iter().map(row)).unless_empty()
 }
 
-/// Sums over a path's trials of datagrams.
+/// Sums over a path's datagram trials.
 #[derive(Debug, Default)]
 struct Frames {
     trials: u64,
@@ -187,7 +187,7 @@ impl Sums {
     }
 }
 
-/// A name's entry; only a new one takes a copy of the name.
+/// Entry of a name; copies the name only if it is new.
 fn of_name<'a, T: Default>(all: &'a mut BTreeMap<String, T>, name: &str) -> &'a mut T {
     if !all.contains_key(name) {
         all.insert(name.to_owned(), T::default());
@@ -227,7 +227,7 @@ fn usual(counter: &str) -> bool {
     matches!(counter, "rx_packets" | "tx_packets" | "rx_bytes" | "tx_bytes")
 }
 
-/// How busy a host was over its trials: busy, in softirq, stolen.
+/// Processor load of a host over its trials: busy, in softirq, stolen.
 #[derive(Debug, Default)]
 struct Usage {
     trials: f64,

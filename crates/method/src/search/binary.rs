@@ -1,17 +1,17 @@
-//! Binary search (RFC 2544 §26.1 leaves the search open; halving is the plainest) for one goal,
-//! with short trials on the way and a long one at the end. A goal that tolerates a share of bad
-//! trials is searched with loss verification (ETSI GS NFV-TST 009 §12.3.3): what lost is tried
-//! again.
+//! Binary search for one goal (RFC 2544 §26.1 leaves the search open; halving is the simplest),
+//! with short trials first and a long one at the end. If a goal tolerates a share of bad trials,
+//! loss verification applies (ETSI GS NFV-TST 009 §12.3.3): a trial with losses is repeated.
 //!
-//! A short trial flatters a device with a buffer: it is lossless at any rate up to the true one
-//! times 1 + buffer / (rate * duration). So a load counts only after a trial of the final duration;
-//! when that one loses, short trials have proved too weak here and every later trial is a long one.
+//! Short trials flatter a device with a buffer: they are lossless at any rate up to the true one
+//! times 1 + buffer / (rate * duration). So a load counts only after a trial of the final duration.
+//! If that one loses frames, short trials have proved too weak, and every later trial is a long
+//! one.
 //!
-//! What came through of a load that failed is the best guess at the next: one just below it, then
-//! one just above, else the middle.
+//! The rate that came through a failed load is the best guess for the next: one just below it, then
+//! one just above, otherwise the middle.
 //!
-//! A lost frame is a hard upper end. What the tester could not offer is a soft one, which a
-//! lossless load above it disproves; before the search ends under a soft end it looks above it.
+//! A lost frame is a hard upper end. A load that the tester could not offer is a soft end, which a
+//! lossless load above it disproves. Before the search ends under a soft end it tries above it.
 
 use measure::{FrameRate, Nanos};
 
@@ -20,50 +20,50 @@ use super::{
     loss_ratio,
 };
 
-/// A hard end whose load is no further above the value than this share tells whose limit it is,
-/// even where the tester fell short in between; the bracket then reaches up to it.
+/// Least ratio of value to hard end at which that end shows the limit, even if the tester fell
+/// short in between; the bracket then reaches up to it.
 const NEAR: f64 = 0.95;
 
-/// How often, in one search, the tester may fail again above a soft end.
+/// Number of further failures of the tester above a soft end, per search.
 const MOST_REBUFFS: u32 = 4;
 
-/// How often a search looks above a soft end at all.
+/// Number of attempts above a soft end, per search.
 const MOST_CHALLENGES: u32 = 8;
 
-/// A load so many times as high shows a tester's limit where it carried no more; a disturbance
-/// takes a part of a load.
+/// Ratio of loads that shows a tester's limit: no more was carried at a load this much higher. A
+/// disturbance takes only a part of a load.
 const FAR_HIGHER: f64 = 1.25;
 
-/// Final trials that the tester fell short in, before the best of them is taken.
+/// Number of final trials in which the tester fell short, before the best of them is taken.
 const MOST_SHORT_FINALS: u32 = 2;
 
-/// Loads chosen by what came through of another, in one search: where that is no good guess, as of
-/// losses that have nothing to do with the load, halving has to go on.
+/// Number of loads per search chosen by the rate that came through another. If that is no good
+/// guess, as for losses unrelated to the load, halving must go on.
 const MOST_GUESSES: u32 = 8;
 
-/// A binary search under way. It ends after at most a few dozen loads, whatever it is told.
+/// Binary search in progress. It ends after at most a few dozen loads, whatever the answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BinarySearch {
     goal: Goal,
     range: LoadRange,
     low: Option<Passed>,
-    /// The lowest load that lost too much.
+    /// Lowest load that lost too much.
     hard: Option<High>,
     /// Loads above `low` that the tester could not offer.
     soft: Vec<Soft>,
-    /// What came through of the last load that lost too much.
+    /// Rate that came through the last load that lost too much.
     forwarded: Option<f64>,
     guesses: u32,
-    /// Of these, those in a row that lost too much.
+    /// Guesses in a row that lost too much.
     bad_guesses: u32,
     challenges: u32,
     rebuffs: u32,
-    /// Final trials in which the tester fell short, and the most that passed in one.
+    /// Final trials in which the tester fell short, and the highest rate that passed in one.
     short_finals: u32,
     short_final: Option<FrameRate>,
-    /// Long trials that lost since the first one did: each doubles the step down.
+    /// Long trials with losses since the first one: each doubles the step down.
     long_failures: u32,
-    /// Trials of the present load that lost and are still to be verified.
+    /// Trials of the current load with losses that are still to be verified.
     unverified: u32,
     trials: u32,
     traffic_time: Nanos,
@@ -73,12 +73,12 @@ pub struct BinarySearch {
 struct Passed {
     asked: f64,
     offered: FrameRate,
-    /// The share of its frames that it lost, within the goal.
+    /// Loss ratio of the load, within the goal.
     loss_ratio: f64,
     confirmed: bool,
 }
 
-/// What the tester could not offer, and what it carried without a loss instead.
+/// Load that the tester could not offer, and the rate that it carried without loss instead.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Soft {
     asked: f64,
@@ -92,9 +92,9 @@ struct High {
 }
 
 impl BinarySearch {
-    /// A search that has seen nothing yet. Of the goal's duration sum and exceed ratio it keeps how
-    /// many trials of a load may fail where one that passes decides; it has no use for preceding
-    /// targets and expansion.
+    /// Creates a search without results. Of the goal's duration sum and exceed ratio it uses how
+    /// many trials of a load may fail if one that passes decides. Preceding targets and expansion
+    /// are not used.
     pub const fn new(goal: Goal, range: LoadRange) -> Self {
         Self {
             goal,
@@ -124,7 +124,7 @@ impl BinarySearch {
         Step::Try(Attempt { rate, duration })
     }
 
-    /// The bracket's upper end, hard or soft.
+    /// Upper end of the bracket, hard or soft.
     fn high(&self) -> Option<High> {
         let lowest = self.soft.iter().map(|soft| soft.asked).min_by(f64::total_cmp);
         let soft = lowest.map(|asked| High {
@@ -142,14 +142,14 @@ impl BinarySearch {
         let short = self.short_final.map(|short| short.0);
         let most = |one: Option<f64>| one.into_iter().chain(short).max_by(f64::total_cmp);
         let lower = most(low.map(|low| low.offered.0));
-        // What passed at length disproves the soft ends below it here too.
+        // A long trial that passed disproves the soft ends below it here too.
         let mut above = self.clone();
         above.soft.retain(|end| lower.is_none_or(|low| end.asked > low));
-        // A loss not far above says more of the device than where the tester was disturbed.
+        // A nearby loss says more about the device than a disturbance of the tester.
         let near = |hard: &High| lower.is_some_and(|low| low >= NEAR * hard.asked);
         let upper = self.hard.filter(near).or_else(|| above.high());
         let (goal, width) = (self.goal.name, self.goal.width);
-        // A load is never offered quite exactly; the loads asked for are within the width.
+        // A load is never offered exactly; the requested loads are within the width.
         let narrow = |upper: f64| lower.is_some_and(|low| upper - low <= 1.5 * width * upper);
         let regular = upper.is_some_and(|upper| {
             upper.failure.by == FailedBy::Loss && narrow(upper.failure.rate.0)
@@ -165,8 +165,8 @@ impl BinarySearch {
         }])
     }
 
-    /// The final trial; after one that the tester fell short in, again a width lower, because the
-    /// very same trial is never asked for twice.
+    /// Requests the final trial. After one in which the tester fell short, it is lower by one
+    /// width, because a trial is never repeated exactly.
     fn confirm(&self, low: Passed) -> Step {
         if low.confirmed {
             return self.done(Some(low));
@@ -175,12 +175,12 @@ impl BinarySearch {
             return self.done(None);
         }
         let lower = (1.0 - self.goal.width).powi(self.short_finals as i32);
-        // At its very limit the tester does not keep a load up for long.
+        // At its limit the tester does not sustain a load for long.
         let eased = self.high().map_or(0.0, |high| self.eased(low.asked, high.asked));
         self.attempt(low.asked * lower * (1.0 - eased), true)
     }
 
-    /// With nothing lossless known below `high`: step down, faster each time.
+    /// Steps down while nothing lossless is known below `high`, faster each time.
     fn descend(&self, high: f64) -> Step {
         if high <= self.range.min.0 {
             return self.done(None);
@@ -194,8 +194,8 @@ impl BinarySearch {
         self.attempt(high * share, long)
     }
 
-    /// Just below what came through of the last load that failed, further with each such guess that
-    /// failed too; or just above it; where that is well inside the bracket.
+    /// Guesses a load just below the rate that came through the last failed load, further below
+    /// after each failed guess; or just above it. `None` if neither lies well inside the bracket.
     fn guess(&self, low: f64, high: f64) -> Option<f64> {
         let forwarded = self.forwarded.filter(|_| self.guesses < MOST_GUESSES)?;
         let width = self.goal.width;
@@ -205,8 +205,8 @@ impl BinarySearch {
         [1.0 - below, 1.0 + width / 2.0].map(|share| forwarded * share).into_iter().find(inside)
     }
 
-    /// The next load between two ends. Above what the tester carried in the place of a far higher
-    /// load there is little left: from there in steps that double.
+    /// Next load between two ends. Above the rate that the tester carried instead of a far higher
+    /// load little remains: from there the steps double.
     fn between(&self, low: f64, high: f64) -> f64 {
         let middle = f64::midpoint(low, high);
         let carried = self.soft.iter().filter_map(|end| end.carried).max_by(f64::total_cmp);
@@ -218,10 +218,10 @@ impl BinarySearch {
         self.guess(low, high).or(near).unwrap_or(middle)
     }
 
-    /// How far apart the bracket's ends may be. Under an end of the tester's own little is to be
-    /// learnt: where it carried no more of a far higher load. But where the device lost something
-    /// not far above, or let no more than that through of an overload, its limit is what is looked
-    /// for, through whatever disturbs the tester.
+    /// Allowed distance of the bracket's ends. It is wide under an end of the tester's own, where
+    /// no more was carried of a far higher load. It is narrow if the device lost frames not far
+    /// above, or let no more through an overload: its limit is then the target, despite any
+    /// disturbance of the tester.
     fn width(&self, low: f64, high: f64) -> f64 {
         let Goal { width, tester_width, .. } = self.goal;
         let near = |rate: f64| rate <= high * (1.0 + 2.0 * tester_width);
@@ -238,13 +238,13 @@ impl BinarySearch {
         self.soft.iter().any(shows)
     }
 
-    /// By what share less than the tester's limit is enough, under an end that is its own.
+    /// Share below the tester's limit that suffices under an end of its own.
     fn eased(&self, low: f64, high: f64) -> f64 {
         (self.width(low, high) - self.goal.width).max(0.0)
     }
 
-    /// A load above a soft end under which the bracket has closed, where there is room for one: the
-    /// tester may have been disturbed there rather than unable.
+    /// Load above a soft end under which the bracket has closed, if there is room: the tester may
+    /// have been disturbed there rather than unable. `None` otherwise.
     fn challenge(&self, low: f64, high: High) -> Option<f64> {
         if self.rebuffs >= MOST_REBUFFS || self.challenges >= MOST_CHALLENGES {
             return None;
@@ -260,13 +260,13 @@ impl BinarySearch {
         let below = |end: &f64| hard.is_none_or(|hard| *end < hard);
         let mut ends: Vec<f64> = soft.filter(below).chain(hard).collect();
         ends.sort_by(f64::total_cmp);
-        // Several disturbances in a row leave soft ends side by side: the first gap counts.
+        // Several disturbances in a row leave adjacent soft ends: the first gap counts.
         let room = |two: &&[f64]| two[1] - two[0] > 2.0 * self.goal.width * two[1];
         let gap = ends.windows(2).find(room)?;
         Some(f64::midpoint(gap[0], gap[1]))
     }
 
-    /// A load passed: whatever the tester could not do below it was a disturbance.
+    /// Records a load that passed: any failure of the tester below it was a disturbance.
     fn passed(&mut self, low: Passed) {
         if self.low.is_none_or(|known| low.asked >= known.asked) {
             self.low = Some(low);
@@ -280,8 +280,8 @@ impl BinarySearch {
         self.step_down(asked);
     }
 
-    /// The tester fell short. Its own failure moves no end past what was seen: the lower end rises
-    /// to what passed, the upper one comes down to what was asked.
+    /// Records that the tester fell short. Its own failure moves no end beyond the evidence: the
+    /// lower end rises to the load that passed, the upper one falls to the requested load.
     fn fell_short(&mut self, asked: f64, long: bool, lossless: Option<FrameRate>) {
         let lossless = lossless.filter(|rate| rate.0 >= self.range.min.0);
         let is_final = self.low.is_some_and(|low| low.asked >= asked);
@@ -309,7 +309,7 @@ impl BinarySearch {
         }
     }
 
-    /// After a failure: nothing is lossless any more if it was at or below the lower end.
+    /// Steps down after a failure: a failure at or below the lower end disproves that end.
     fn step_down(&mut self, asked: f64) {
         if self.low.is_some_and(|low| low.asked >= asked) {
             self.low = None;

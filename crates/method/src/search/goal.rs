@@ -1,4 +1,4 @@
-//! What is searched for: a goal in the sense of RFC 9971 §4.6, and the goals that have names.
+//! Search goals in the sense of RFC 9971 §4.6, and the named ones.
 //!
 //! Owns the names, their parameters and the shorter durations of a quick look. Never decides a
 //! load.
@@ -9,13 +9,13 @@ use std::str::FromStr;
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// The quantity that a search finds. Two goals are two quantities, however near their values.
+/// Quantity that a search finds. Two goals are two quantities, however near their values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GoalName {
-    /// RFC 2544 §26.1 throughput: not one frame lost in the one full-length trial.
+    /// RFC 2544 §26.1 throughput: no frame lost in the one full-length trial.
     Rfc2544,
-    /// ETSI GS NFV-TST 009 §12.3.3: a trial that lost is made once more, and may pass then.
+    /// ETSI GS NFV-TST 009 §12.3.3: a trial with losses is repeated once, and may pass then.
     Tst009,
     /// Non-drop rate: nothing lost in at least half of many short trials.
     Ndr,
@@ -24,10 +24,10 @@ pub enum GoalName {
 }
 
 impl GoalName {
-    /// All of them, in the order of their descriptions.
+    /// All goals, in the order of their descriptions.
     pub const ALL: [Self; 4] = [Self::Rfc2544, Self::Tst009, Self::Ndr, Self::Pdr];
 
-    /// As users write it.
+    /// Name as users write it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Rfc2544 => "rfc2544",
@@ -44,7 +44,7 @@ impl fmt::Display for GoalName {
     }
 }
 
-/// There is no such goal.
+/// Error: there is no such goal.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no search goal is called `{0}`: there are rfc2544, tst009, ndr and pdr")]
 pub struct NoSuchGoal(String);
@@ -58,35 +58,35 @@ impl FromStr for GoalName {
     }
 }
 
-/// When a load counts as passed, and how closely and how patiently to look (RFC 9971 §4.6).
+/// Condition under which a load passes, and the precision and patience of the search (RFC 9971
+/// §4.6).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Goal {
-    /// What the load found is called.
+    /// Name of the quantity found.
     pub name: GoalName,
-    /// Of frames sent, the share that a trial may lose and still pass; from 0 and below 1.
+    /// Largest loss ratio of a trial that passes; from 0 and below 1.
     pub loss_ratio: f64,
-    /// Of the seconds at one load, the share that may lie in trials that did not pass; from 0 and
-    /// below 1.
+    /// Share of the seconds at one load that may lie in failed trials; from 0 and below 1.
     pub exceed_ratio: f64,
-    /// A trial at least this long is full-length.
+    /// Duration of a full-length trial, at least.
     pub final_duration: Nanos,
-    /// So much traffic at one load decides it; at least the final duration.
+    /// Total duration of traffic that decides a load; at least the final duration.
     pub duration_sum: Nanos,
-    /// Of the trials on the way; at most the final duration.
+    /// Duration of the trials on the way; at most the final duration.
     pub initial_duration: Nanos,
-    /// How far apart the bounds may be, relative to the upper one; above 0 and below 1.
+    /// Allowed distance of the bounds, relative to the upper one; above 0 and below 1.
     pub width: f64,
-    /// The same where the upper bound is what the tester could not offer: it bounds nobody, and is
-    /// looked for no closer. At least the width; the width itself in runs of earlier versions.
+    /// Allowed distance if the upper bound is a limit of the tester, which needs no closer search.
+    /// At least the width; equal to it in runs of earlier versions.
     pub tester_width: f64,
-    /// Coarser goals to reach first: each with twice the width and a shorter duration sum.
+    /// Number of coarser goals to reach first: each has twice the width and a shorter duration sum.
     pub preceding_targets: u32,
-    /// A bound that is looked for in vain is looked for so many times as far away next; at least 2.
+    /// Factor by which the search distance grows after a bound was not found; at least 2.
     pub expansion: u32,
 }
 
 impl Goal {
-    /// The goal of that name with the durations of its source.
+    /// Returns the goal of that name with the durations of its source.
     pub fn strict(name: GoalName) -> Self {
         match name {
             GoalName::Rfc2544 => Self::rfc2544(),
@@ -96,8 +96,8 @@ impl Goal {
         }
     }
 
-    /// The goal of that name with shorter trials, for a look: a thirtieth of the long ones, three
-    /// tenths of a second for the short ones and a third of their number.
+    /// Returns the goal of that name with shorter trials, for a quick look: a thirtieth of the long
+    /// durations, 0.3 s for the short ones, and a third of their number.
     pub fn quick(name: GoalName) -> Self {
         let strict = Self::strict(name);
         let initial_duration = Nanos::from_millis(300);
@@ -136,7 +136,7 @@ impl Goal {
         }
     }
 
-    /// The non-drop rate with FD.io CSIT's parameters: of 21 trials of one second eleven must pass.
+    /// Non-drop rate with FD.io CSIT's parameters: of 21 trials of one second eleven must pass.
     pub const fn ndr() -> Self {
         Self {
             name: GoalName::Ndr,
@@ -148,23 +148,23 @@ impl Goal {
         }
     }
 
-    /// The partial-drop rate with FD.io CSIT's parameters: as the non-drop rate, with 0.5 % lost.
+    /// Partial-drop rate with FD.io CSIT's parameters: like the non-drop rate, with 0.5 % loss.
     pub const fn pdr() -> Self {
         Self { name: GoalName::Pdr, loss_ratio: 0.005, ..Self::ndr() }
     }
 
-    /// Whether a single full-length trial that passes decides a load, whatever the others did.
+    /// True if a single full-length trial that passes decides a load, whatever the others did.
     pub fn one_pass_decides(&self) -> bool {
         let needed = self.duration_sum.as_secs_f64() * (1.0 - self.exceed_ratio);
         needed <= self.final_duration.as_secs_f64()
     }
 
-    /// Whether a trial's losses are within the goal.
+    /// True if a trial's loss ratio is within the goal.
     pub(super) fn passes(&self, loss_ratio: f64) -> bool {
         loss_ratio <= self.loss_ratio
     }
 
-    /// How many trials at one load may fail before the load does, where one pass decides.
+    /// Number of trials at one load that may fail before the load does, if one pass decides.
     pub(super) fn spare_trials(&self) -> u32 {
         let trials = self.duration_sum.as_secs_f64() / self.final_duration.as_secs_f64();
         if self.one_pass_decides() { (trials * self.exceed_ratio) as u32 } else { 0 }

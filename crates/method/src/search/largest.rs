@@ -1,59 +1,59 @@
-//! The search over whole numbers: the largest that holds, where all smaller ones do.
+//! Search over whole numbers: the largest that holds, if all smaller ones do.
 //!
-//! Owns which number is asked about next: up by doubling until one fails, then into the middle of
-//! what is left. What fails may be asked again before it counts (loss verification, ETSI GS NFV-TST
-//! 009 §12.3.3, as RFC 9004 §6 recommends). Pure: never asks by itself.
+//! Owns the order of the numbers: doubling until one fails, then the middle of what remains. A
+//! number that fails may be tested again before it counts (loss verification, ETSI GS NFV-TST 009
+//! §12.3.3, as RFC 9004 §6 recommends). Pure: never tests by itself.
 
-/// Where to look.
+/// Range and parameters of the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Within {
-    /// Known to hold before anything is asked.
+    /// Number that is known to hold before the search.
     pub(crate) known: Option<u64>,
-    /// What is asked first.
+    /// First number to test.
     pub(crate) first: u64,
-    /// What is asked next where the first holds; else twice as many.
+    /// Second number to test if the first holds; twice the first if `None`.
     pub(crate) second: Option<u64>,
-    /// Nothing above it is asked.
+    /// Largest number to test.
     pub(crate) most: u64,
-    /// It ends where what holds and what fails are so close, as a share of what fails; or next to
-    /// each other.
+    /// Distance of holding and failing number at which the search ends, as a share of the latter.
+    /// It also ends if they are adjacent.
     pub(crate) width: f64,
-    /// Where the middle of what is left lies.
+    /// Scale on which the middle is taken.
     pub(crate) scale: Scale,
-    /// How often a number that failed is asked again before it counts.
+    /// Number of repetitions of a failed number before it counts.
     pub(crate) verifications: u32,
 }
 
-/// How numbers are apart.
+/// Scale of the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scale {
-    /// By their difference.
+    /// Distances are differences.
     Linear,
-    /// By their ratio.
+    /// Distances are ratios.
     Logarithmic,
 }
 
 impl Within {
-    /// From `first` up to `most`, to the exact number.
+    /// Searches from `first` up to `most`, to the exact number.
     pub(crate) const fn exactly(first: u64, most: u64) -> Self {
         let (known, second, width) = (None, None, 0.0);
         Self { known, first, second, most, width, scale: Scale::Linear, verifications: 0 }
     }
 
-    /// From `most` down, in ratios.
+    /// Searches from `most` down, in ratios.
     pub(crate) const fn down_from(most: u64) -> Self {
         Self { scale: Scale::Logarithmic, ..Self::exactly(most, most) }
     }
 }
 
-/// What came of a number.
+/// Result for one number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     Holds,
     Fails,
-    /// The tester could not ask about so many.
+    /// The tester could not test so large a number.
     BeyondTester,
-    /// None could be had, and none will be: the search ends.
+    /// There is no result, and there will be none: the search ends.
     Unknown,
 }
 
@@ -63,27 +63,27 @@ impl From<bool> for Answer {
     }
 }
 
-/// What was found.
+/// Result of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Largest {
-    /// The largest that is known to hold; none where not even the first did.
+    /// Largest number known to hold; `None` if not even the first did.
     pub(crate) holds: Option<u64>,
-    /// The smallest that was seen not to; none where even the highest held.
+    /// Smallest number that failed; `None` if even the highest held.
     pub(crate) fails: Option<u64>,
-    /// What fails is only more than the tester can ask about.
+    /// True if the failing number is only beyond the tester.
     pub(crate) by_tester: bool,
-    /// How many numbers were asked about.
+    /// Count of numbers tested.
     pub(crate) asked: u64,
-    /// No answer could be had to one question, and no more was asked.
+    /// True if a test had no result, and the search ended.
     pub(crate) broken: bool,
 }
 
-/// A search under way. It never asks twice about a number that has its answer.
+/// Search in progress. It never tests a number again that has its result.
 #[derive(Debug, Clone, PartialEq)]
 struct LargestSearch {
     within: Within,
     found: Largest,
-    /// How often the present number failed.
+    /// Number of failures of the current number.
     failed: u32,
 }
 
@@ -95,7 +95,7 @@ impl LargestSearch {
         Self { within: Within { first, ..within }, found, failed: 0 }
     }
 
-    /// The number to ask about; `None` when it is over.
+    /// Next number to test; `None` at the end.
     fn next(&self) -> Option<u64> {
         let Within { first, second, most, width, scale, .. } = self.within;
         if self.found.broken {
@@ -122,7 +122,7 @@ impl LargestSearch {
         }
     }
 
-    /// What came of the number that was asked about.
+    /// Takes the result for the tested number.
     fn learn(&mut self, answer: Answer) {
         let Some(number) = self.next() else { return };
         if answer == Answer::Fails && self.failed < self.within.verifications {
@@ -142,7 +142,7 @@ impl LargestSearch {
     }
 }
 
-/// Asks until it is over.
+/// Runs the search to its end.
 pub(crate) fn largest<E>(
     within: Within,
     mut ask: impl FnMut(u64) -> Result<Answer, E>,

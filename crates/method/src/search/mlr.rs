@@ -1,9 +1,9 @@
-//! Multiple loss ratio search (RFC 9971): several goals at once, each trial counting for all of
-//! them.
+//! Multiple loss ratio search (RFC 9971): several goals at once, with each trial counting for all
+//! of them.
 //!
-//! Many short trials decide a load where one long one would, so that a stall now and then moves
-//! nothing. Owns the initial trials and which goal's wish comes first; the formulas are in `load`,
-//! the strategies in `selector`. Never takes what the tester could not do for a loss.
+//! Many short trials decide a load instead of one long trial, so that an occasional stall has no
+//! effect. Owns the initial trials and the order of the goals; `load` has the formulas, `selector`
+//! the strategies. Never counts a failure of the tester as a loss.
 
 mod ladder;
 mod ledger;
@@ -20,14 +20,14 @@ use ledger::Ledger;
 use load::{Target, Trial};
 use selector::Selector;
 
-/// A search under way.
+/// Search in progress.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MlrSearch {
     goals: Vec<Goal>,
     ladder: Ladder,
     ledger: Ledger,
     stage: Stage,
-    /// What it wants next; nothing once it is over.
+    /// Next trial; `None` at the end.
     ask: Option<Ask>,
     trials: u32,
     traffic_time: Nanos,
@@ -35,15 +35,15 @@ pub struct MlrSearch {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Stage {
-    /// A trial that counts for nothing, so that the first that does is not the device's first.
+    /// A trial that does not count, so that the first counted one is not the device's first.
     WarmUp,
-    /// At the highest load: how much comes through?
+    /// Trial at the highest load: how much comes through?
     Highest,
-    /// At what came through.
+    /// Trial at the rate that came through.
     Forwarded,
-    /// Beside it.
+    /// Trial next to that rate.
     Beside { first: Rung },
-    /// Each goal's wishes in turn.
+    /// Trials that the goals request, in turn.
     Goals(Vec<Selector>),
 }
 
@@ -51,12 +51,12 @@ enum Stage {
 struct Ask {
     rung: Rung,
     duration: Nanos,
-    /// Whose wish it is.
+    /// Index of the goal that requests the trial.
     selector: usize,
 }
 
 impl MlrSearch {
-    /// A search that has seen nothing yet. No goals, no trials.
+    /// Creates a search without results. Without goals it makes no trials.
     pub fn new(goals: Vec<Goal>, range: LoadRange) -> Self {
         let narrowest = goals.iter().map(|goal| goal.width).fold(0.5, f64::min);
         let ladder = Ladder::new(range, narrowest);
@@ -69,8 +69,8 @@ impl MlrSearch {
         search
     }
 
-    /// After so many trials the search ends with the bounds that it has: ten times what a device
-    /// that behaves takes at most, and never reached but by answers that make no sense.
+    /// Number of trials after which the search ends with its current bounds. It is ten times what a
+    /// well-behaved device takes at most, and only contradictory answers reach it.
     fn most_trials(&self) -> u32 {
         let targets = self.goals.iter().flat_map(|goal| selector::targets(goal, &self.ladder));
         let each = |target: Target| 2 + target.duration_sum.0.div_ceil(target.duration.0.max(1));
@@ -78,7 +78,7 @@ impl MlrSearch {
         u32::try_from(100 + 10 * all).unwrap_or(u32::MAX)
     }
 
-    /// Initial trials are as long as the longest of the goals' initial durations.
+    /// Initial trial: as long as the longest of the goals' initial durations.
     fn initially(&self, rung: Rung) -> Option<Ask> {
         let duration = self.goals.iter().map(|goal| goal.initial_duration).max()?;
         Some(Ask { rung, duration, selector: 0 })
@@ -104,8 +104,8 @@ impl MlrSearch {
         }
     }
 
-    /// The rung at which a trial's forwarded frames would be within the smallest loss ratio asked
-    /// for.
+    /// Rung at which a trial's forwarded frames would be within the smallest loss ratio of the
+    /// goals.
     fn forwarded(&self, ask: Ask, seen: Seen) -> Rung {
         let least = self.goals.iter().map(|goal| goal.loss_ratio).fold(1.0, f64::min);
         let rate = match seen {
@@ -118,7 +118,7 @@ impl MlrSearch {
         self.ladder.at_most(rate)
     }
 
-    /// What to do after a trial.
+    /// Decides on the next trial.
     fn plan(&mut self, ask: Ask, seen: Seen) -> Option<Ask> {
         let top = self.ladder.top();
         match &mut self.stage {
@@ -162,21 +162,21 @@ impl MlrSearch {
         }
     }
 
-    /// The narrowest goal's first width above.
+    /// Rung above by the smallest first width of the goals.
     fn above(&self, rung: Rung) -> Rung {
         let first = |goal| selector::targets(goal, &self.ladder).first().map(|one| one.width_rungs);
         rung.saturating_add(self.goals.iter().filter_map(first).min().unwrap_or(1))
     }
 
-    /// Initial trials are over.
+    /// Ends the initial trials.
     fn start(&mut self, lower: Rung, upper: Rung) -> Option<Ask> {
         let selector = |goal| Selector::new(selector::targets(goal, &self.ladder), lower, upper);
         self.stage = Stage::Goals(self.goals.iter().map(selector).collect());
         self.choose()
     }
 
-    /// The lowest load that any goal wants, because an upper bound found there spares all above; of
-    /// two at the same load the longer, because it serves both.
+    /// Chooses the lowest load that any goal requests, because an upper bound found there saves all
+    /// loads above. Among equal loads it takes the longer trial, which serves both.
     fn choose(&mut self) -> Option<Ask> {
         if self.trials >= self.most_trials() {
             return None;

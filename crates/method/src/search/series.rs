@@ -1,15 +1,16 @@
-//! Searches for several goals of different trial lengths: one search for each length, one after the
-//! other.
+//! Searches for several goals with different trial durations: one search per duration, one after
+//! the other.
 //!
-//! RFC 9971 §4.6.1 recommends one final trial duration for all goals of a search, and rightly: a
-//! single trial of 60 s outweighs the 21 of one second that a non-drop rate is made of, so that one
-//! stall in it would move what exists to stand stalls. Owns the order; never a load.
+//! RFC 9971 §4.6.1 recommends one final trial duration for all goals of a search, and rightly. A
+//! single trial of 60 s outweighs the 21 of one second behind a non-drop rate, so that one stall in
+//! it would move a quantity meant to tolerate stalls. Owns the order; never a load.
 
 use super::{BinarySearch, Goal, LoadRange, MlrSearch, Search, Seen, Step};
 
-/// The search for those goals: a binary search for one that a single full-length trial decides,
-/// which is what RFC 2544 and TST 009 describe; for any other, and for several of the same final
-/// duration, MLRsearch; and one after the other, short trials first, where final durations differ.
+/// Returns the search for those goals. A goal that a single full-length trial decides gets a binary
+/// search, as RFC 2544 and TST 009 describe. Any other goal, and several with the same final
+/// duration, get MLRsearch. Goals with different final durations are searched one after the other,
+/// short trials first.
 pub fn begin(goals: &[Goal], range: LoadRange) -> Box<dyn Search> {
     let mut durations: Vec<_> = goals.iter().map(|goal| goal.final_duration).collect();
     durations.sort_unstable();
@@ -29,7 +30,7 @@ pub fn begin(goals: &[Goal], range: LoadRange) -> Box<dyn Search> {
     }
 }
 
-/// For goals of one final duration.
+/// Search for goals of one final duration.
 fn alike(goals: Vec<Goal>, range: LoadRange) -> Box<dyn Search> {
     match goals[..] {
         [goal] if goal.one_pass_decides() => Box::new(BinarySearch::new(goal, range)),
@@ -41,7 +42,7 @@ struct Series {
     parts: Vec<Part>,
 }
 
-/// A search, and which of all goals are its own.
+/// Search, with the indices of its goals among all.
 struct Part {
     search: Box<dyn Search>,
     places: Vec<usize>,

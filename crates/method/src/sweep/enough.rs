@@ -1,5 +1,5 @@
-//! For which round trips, at which rates, TCP stayed stable beside its load: the answer of a sweep
-//! of `buffer`. Never judges: the verdicts are the study's.
+//! Answer of a `buffer` sweep: the round trips and rates at which TCP stayed stable beside its
+//! load. Never judges: the verdicts are the study's.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use page::{Answer, Key, Metric, Reply};
 use super::SweptRun;
 use super::lines::Line;
 
-/// What it is of, and the answer at each round trip.
+/// Case, and its answer at each round trip.
 type Case<'a> = (String, Vec<(&'a str, Option<bool>)>);
 
-/// A sentence for each case at each value of the second parameter; none where no round trips were
-/// swept, or no TCP ran beside a load.
+/// Answers per case and value of the second parameter; empty if no round trips were swept, or if no
+/// TCP ran beside a load.
 pub(super) fn answers(lines: &[Line<'_>], points: &[&SweptRun]) -> Vec<Answer> {
     let beside: Vec<&Line<'_>> = lines.iter().filter(|line| is_beside(line)).collect();
     let mut all = Vec::new();
@@ -40,8 +40,8 @@ fn is_beside(line: &Line<'_>) -> bool {
     })
 }
 
-/// `enough at 10ms; not at 20ms`: the longest for which it is, and the shortest for which it is
-/// not.
+/// Answer `enough at 10ms; not at 20ms`: the longest round trip with a sufficient buffer, and the
+/// shortest without.
 fn answer(of: &str, answers: &[(&str, Option<bool>)]) -> Answer {
     let said = |wanted: bool| answers.iter().filter(move |(_, answer)| *answer == Some(wanted));
     let (reply, text) = match (said(true).next_back(), said(false).next()) {

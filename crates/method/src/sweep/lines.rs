@@ -1,6 +1,6 @@
-//! What a sweep shows: of all figures of its points, those that answer, as lines over the points.
+//! Lines of a sweep over its points: the figures that answer its question.
 //!
-//! Owns which figures are shown and what tells one line from another. Never computes one.
+//! Owns which figures are shown, and the conditions that distinguish lines. Never computes one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,27 +9,27 @@ use page::{Condition, Conditions, Figure, Key, Metric, Role, Unit, phrase};
 use super::SweptRun;
 use crate::study::campaign;
 
-/// The same case of a metric at every point.
+/// One case of a metric at all points.
 #[derive(Debug)]
 pub(super) struct Line<'a> {
-    /// The metric, and which point of its distribution: `rtt p50`.
+    /// Metric and quantile: `rtt p50`.
     pub(super) of: String,
     pub(super) unit: Unit,
-    /// What tells it from the metric's other lines; empty where it is alone.
+    /// Distinction from the metric's other lines; empty if there is only one.
     pub(super) name: String,
-    /// One for each point, in their order; none where the point has no such figure.
+    /// Figures by point, in order; `None` if a point has none.
     pub(super) figures: Vec<Option<&'a Figure>>,
     case: Case,
 }
 
 impl Line<'_> {
-    /// Whether both belong in one plot.
+    /// True if both lines belong in one plot.
     pub(super) fn is_beside(&self, other: &Self) -> bool {
         (&self.of, self.unit) == (&other.of, other.unit)
     }
 }
 
-/// Told beside the answer, and not it; the rows of `--json` have them.
+/// Metrics that accompany the answer; only the rows of `--json` have them.
 const BESIDE: [Metric; 17] = [
     Metric::Pdv,
     Metric::Ipdv,
@@ -52,7 +52,7 @@ const BESIDE: [Metric; 17] = [
 
 type Case = BTreeMap<Key, String>;
 
-/// All lines of a sweep in the order in which its first figures come, a metric's beside each other.
+/// Returns all lines of a sweep in the order of its first figures, with those of a metric together.
 pub(super) fn lines<'a>(points: &[&'a SweptRun]) -> Vec<Line<'a>> {
     let swept: Vec<&str> = points.first().map_or_else(Vec::new, |point| {
         point.values().iter().map(|value| value.condition.as_str()).collect()
@@ -69,7 +69,7 @@ pub(super) fn lines<'a>(points: &[&'a SweptRun]) -> Vec<Line<'a>> {
                 let (name, figures) = (String::new(), vec![None; points.len()]);
                 lines.push(Line { of, unit: figure.unit, name, figures, case });
             }
-            // A second figure of the same case is told by what this page leaves out.
+            // Further figures of the same case differ in conditions that this page leaves out.
             lines[place].figures[at].get_or_insert(figure);
         }
     }
@@ -82,11 +82,11 @@ pub(super) fn lines<'a>(points: &[&'a SweptRun]) -> Vec<Line<'a>> {
     lines
 }
 
-/// Whether it is an answer of its own: the device's, and of a distribution the median or the tail.
+/// True if a figure answers by itself: the device's, and of a distribution the median or the tail.
 fn answers(figure: &Figure) -> bool {
     let again = figure.conditions.contains_key(&Key::RateConvention)
         && matches!(figure.metric, Metric::Received | Metric::Throughput);
-    // Of many pairs of ports at once, what they come to.
+    // With many pairs of ports at once, their total is shown.
     let one_of_many = figure.in_words(Key::Statistic).is_some_and(|s| s == "pair");
     !figure.is_bypass()
         && !one_of_many
@@ -105,7 +105,7 @@ fn case(figure: &Figure, swept: &[&str]) -> Case {
     words.map(|(key, said)| (key.clone(), said)).collect()
 }
 
-/// Lines are named by as few conditions, and as short ones, as tell them from their neighbours.
+/// Names lines by as few and as short conditions as distinguish them from their neighbours.
 fn name_apart(lines: &mut [Line<'_>]) {
     let names = |keys: &BTreeSet<&Key>| -> Vec<String> {
         let name = |line: &Line<'_>| {
@@ -130,7 +130,7 @@ fn name_apart(lines: &mut [Line<'_>]) {
     }
 }
 
-/// A condition in a word or two.
+/// Formats a condition in a word or two.
 fn word(key: &Key, text: &str) -> Option<String> {
     match key {
         _ if text.is_empty() => None,

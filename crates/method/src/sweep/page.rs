@@ -1,4 +1,4 @@
-//! A sweep as a page: the figures that answer, as lines and rows over its points.
+//! Sweep as a page: the figures that answer, as lines and rows over its points.
 //!
 //! Never computes one.
 
@@ -12,11 +12,11 @@ use super::{Sweep, SweptRun};
 use crate::run::{RunMeta, RunStatus, caveats, conditions, picture};
 use crate::study::campaign;
 
-/// So many sentences stand above, beside what is enough.
+/// Number of answers besides those on sufficient buffers.
 const MOST_ANSWERS: usize = 4;
 
 impl Sweep {
-    /// The sweep as a page; an empty one where no point was begun.
+    /// Builds the page; an empty one if no point was started.
     pub fn page(&self) -> Page {
         let Some(first) = self.runs.first().map(|one| &one.meta) else { return Page::default() };
         let points: Vec<&SweptRun> = self.runs.iter().collect();
@@ -51,19 +51,20 @@ impl Sweep {
 
 const ANCHOR: &str = "sweep";
 
-/// `buffer and delay`
+/// Names of the swept parameters: `buffer and delay`.
 fn swept(points: &[&SweptRun]) -> String {
     let values = points.first().map_or(&[][..], |point| point.values());
     values.iter().map(|value| value.parameter.as_str()).collect::<Vec<_>>().join(" and ")
 }
 
-/// What the sweep is of: the devices, or the whole testbed.
+/// Subject of the sweep: the devices, or the whole testbed.
 fn device(meta: &RunMeta) -> String {
     let names: Vec<&str> = meta.topology.devices.iter().map(|d| d.name.as_str()).collect();
     if names.is_empty() { meta.topology.name.clone() } else { names.join(", ") }
 }
 
-/// What is enough, and of the first figures how they change from the first point to the last.
+/// Answers on sufficient buffers, then the change of the first figures from the first point to the
+/// last.
 fn answers(lines: &[Line<'_>], points: &[&SweptRun]) -> Vec<Answer> {
     let mut answers = enough::answers(lines, points);
     let groups = lines.chunk_by(Line::is_beside).take(MOST_ANSWERS);
@@ -96,7 +97,7 @@ fn section(lines: &[Line<'_>], points: &[&SweptRun]) -> Section {
     }
 }
 
-/// Which run holds each point, and how it ended.
+/// Section with the run and the status of each point.
 fn runs(points: &[&SweptRun]) -> Section {
     let row = |run: &&SweptRun| {
         let reason = match &run.status {

@@ -1,4 +1,4 @@
-//! Times of two sides: the device shows only where it is later for certain.
+//! Times of two sides: the device is visible only if it is certainly later.
 //!
 //! Owns the interval of the difference device - bypass. Pure.
 
@@ -13,42 +13,42 @@ use page::Verdict;
 /// Times over the device's path and over its bypass, in one unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Delays<'a> {
-    /// Of each block that has both: (device, bypass).
+    /// Pairs (device, bypass) of each block that has both.
     Paired {
-        /// In any order.
+        /// The pairs, in any order.
         pairs: &'a [(f64, f64)],
-        /// The least difference that means anything, such as what a bypass itself differs by from
-        /// block to block, or the doubt of two clocks.
+        /// Least difference that matters, such as a bypass's variation between blocks, or the
+        /// uncertainty of two clocks.
         floor: f64,
     },
     /// Measured at different times.
     Apart {
-        /// The device's.
+        /// Values of the device.
         device: &'a [f64],
-        /// The bypass's.
+        /// Values of the bypass.
         bypass: &'a [f64],
-        /// As in [`Delays::Paired`].
+        /// Least difference that matters, as in [`Delays::Paired`].
         floor: f64,
     },
     /// Measured in rounds, the bypass before and after the device.
     Rounds {
-        /// By how much the device is later.
+        /// Difference between device and bypass.
         added: Apart,
-        /// As in [`Delays::Paired`].
+        /// Least difference that matters, as in [`Delays::Paired`].
         floor: f64,
     },
 }
 
 impl<'a> Delays<'a> {
-    /// Where any difference means something.
+    /// Creates pairs for which any difference matters.
     pub const fn paired(pairs: &'a [(f64, f64)]) -> Self {
         Self::Paired { pairs, floor: 0.0 }
     }
 
-    /// The device's where it is later by more than nothing at [`CONFIDENCE`], and typically by more
-    /// than the floor; else the figure is the tester's own time, and an upper bound of the
-    /// device's. Pairs that were not `paired` in truth are a round of either side. Where the bypass
-    /// alone may have changed by as much as what is claimed, nothing is.
+    /// Returns the device's limit if it is later by more than zero at [`CONFIDENCE`], and typically
+    /// by more than the floor. Otherwise the figure is the tester's own time, and an upper bound of
+    /// the device's. Pairs that were not really `paired` count as one round per side. If the bypass
+    /// alone may have changed as much, nothing is claimed.
     pub(super) fn verdict(&self, paired: bool) -> Verdict {
         let shown = match *self {
             Self::Paired { pairs, floor } if !paired => {
@@ -80,14 +80,14 @@ impl<'a> Delays<'a> {
     }
 }
 
-/// Whether a device shows beside rounds of its bypass; none where that can't be told.
+/// True if a device is visible beside rounds of its bypass; `None` if that is uncertain.
 fn in_rounds(added: &Apart, floor: f64) -> Option<bool> {
     let drifted = added.drift.is_some_and(|drift| drift.most() >= added.value);
     let shown = added.interval.low > 0.0 && added.value > floor;
     (added.interval.confidence >= CONFIDENCE && !(shown && drifted)).then_some(shown)
 }
 
-/// Of the median, where the values are enough for it.
+/// Interval of the median; `None` with too few values.
 fn certain(values: &[f64]) -> Option<Interval> {
     median_interval(values, CONFIDENCE).filter(|interval| interval.confidence >= CONFIDENCE)
 }

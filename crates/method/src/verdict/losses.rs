@@ -1,6 +1,6 @@
-//! Frames lost at one load: the device's loss where the bypass lost next to nothing.
+//! Frames lost at one load: the device's loss if the bypass lost next to nothing.
 //!
-//! Owns the intervals of two counted shares. Pure.
+//! Owns the intervals of two proportions. Pure.
 
 use measure::Interval;
 use measure::shares::share_interval;
@@ -8,28 +8,28 @@ use measure::shares::share_interval;
 use super::{CONFIDENCE, TESTER_SHARE};
 use page::Verdict;
 
-/// So many frames lost, of so many.
+/// Number of frames lost, and number sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LossCount {
-    /// On the path: without what the tester's own counters account for.
+    /// Frames lost on the path, without those that the tester's own counters account for.
     pub lost: u64,
     /// Frames sent.
     pub of: u64,
 }
 
-/// Losses at one load, or of the bypass at a higher one where it lost nothing.
+/// Losses at one load, or of the bypass at a higher one if it lost nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Losses {
-    /// Through the device; `None` where there was no valid trial.
+    /// Loss through the device; `None` without a valid trial.
     pub device: Option<LossCount>,
-    /// Over the direct cable.
+    /// Loss over the direct cable.
     pub bypass: Option<LossCount>,
 }
 
 impl Losses {
-    /// The device's where the bypass lost for certain at most a twentieth as much, the tester's
-    /// where it lost for certain at least 95 % as much. Where the device lost nothing the load is a
-    /// bound.
+    /// Returns the device's limit if the bypass certainly lost at most a twentieth as much, and the
+    /// tester's if it certainly lost at least 95 % as much. If the device lost nothing, the load is
+    /// a bound.
     pub(super) fn verdict(&self) -> Verdict {
         let Some(device) = self.device else { return Verdict::Undetermined };
         let Some(lost) = device.share() else { return Verdict::Undetermined };

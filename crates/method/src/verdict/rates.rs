@@ -1,7 +1,7 @@
 //! Rates of two sides: repeated in blocks, or found by two searches.
 //!
-//! Owns the interval of the ratio device / bypass, by ranks as a comparison of two devices has it
-//! (`measure::ranks`), and what shared processors do to it. Pure.
+//! Owns the interval of the ratio device / bypass, by ranks as in a comparison of two devices
+//! (`measure::ranks`), and the effect of shared processors on it. Pure.
 
 use measure::quantile::median;
 use measure::ranks::Shift;
@@ -9,37 +9,36 @@ use measure::ranks::Shift;
 use super::{BEYOND_LINE, CONFIDENCE, LINE_RATE, TESTER_SHARE};
 use page::Verdict;
 
-/// What gave way on the device's path, in most of the repetitions or at the load above the one
-/// found.
+/// Reaction of the device's path, in most of the repetitions or at the load above the one found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Driven {
-    /// Nothing: all that was offered passed, so the figure is a lower bound.
+    /// Nothing gave way: all of the offered load passed, so the figure is a lower bound.
     No,
     /// The sender was held back (PAUSE, a full queue, a closed loop), and nothing was lost.
     HeldBack,
-    /// Frames that had left were lost, and no counter of the tester accounts for them.
+    /// Frames were lost after they had left, and no counter of the tester accounts for them.
     Lost,
 }
 
 impl Driven {
-    /// Lost, or not driven.
+    /// Returns `Lost` or `No`.
     pub const fn if_lost(lost: bool) -> Self {
         if lost { Self::Lost } else { Self::No }
     }
 }
 
-/// Where a search stopped: a load that passed, and the one above it that failed on the path.
+/// Bracket of a search: a load that passed, and the one above it that failed on the path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bracket {
-    /// The highest load that passed; `None` where not even the lowest did.
+    /// Highest load that passed; `None` if not even the lowest did.
     pub low: Option<f64>,
-    /// The lowest that failed on the path, by a loss or by being held back; `None` where none did,
-    /// because the search ended at its ceiling or at what the tester can do.
+    /// Lowest load that failed on the path, by a loss or by being held back. `None` if none did,
+    /// because the search ended at its ceiling or at the tester's limit.
     pub high: Option<f64>,
 }
 
 impl Bracket {
-    /// What one trial counted: nothing is left open.
+    /// Creates the bracket of a single trial's count: an exact rate.
     pub const fn exactly(rate: Option<f64>) -> Self {
         Self { low: rate, high: rate }
     }
@@ -48,36 +47,36 @@ impl Bracket {
 /// Rates of the device's path and of its bypass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rates<'a> {
-    /// The device's of each block, and the bypass's in the same one, where it has been measured.
+    /// Rate of the device per block, with the bypass's of the same block if it was measured.
     Paired(&'a [(f64, Option<f64>)]),
     /// Measured at different times.
     Apart {
-        /// The device's.
+        /// Values of the device.
         device: &'a [f64],
-        /// The bypass's.
+        /// Values of the bypass.
         bypass: &'a [f64],
     },
-    /// Of two searches: no noise, two bounds each.
+    /// Results of two searches: no noise, two bounds each.
     Brackets {
-        /// The device's.
+        /// Bracket of the device.
         device: Bracket,
-        /// The bypass's; its `high` may be the tester's, too, for here both are its own.
+        /// Bracket of the bypass; its `high` may be the tester's too, because both are its own
+        /// here.
         bypass: Option<Bracket>,
     },
 }
 
-/// All that a rate's verdict rests on.
+/// Everything behind the verdict on a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateEvidence<'a> {
-    /// What both sides showed.
+    /// Rates of both sides.
     pub rates: Rates<'a>,
-    /// What gave way on the device's path.
+    /// Reaction of the device's path.
     pub driven: Driven,
-    /// The share of the device's frames that the tester itself dropped after they had come back: by
-    /// so much the device may have been faster than what was counted.
+    /// Share of the device's frames that the tester itself dropped after their return: the device
+    /// may have been this much faster than counted.
     pub own_drops: f64,
-    /// What the slowest link on the path carries of such frames, in the rates' unit, where it is
-    /// known.
+    /// Capacity of the slowest link on the path for such frames, in the rates' unit, if known.
     pub link: Option<f64>,
 }
 
@@ -88,20 +87,20 @@ struct Ratio {
 }
 
 impl<'a> RateEvidence<'a> {
-    /// Of a tester that dropped nothing, on links of unknown rate.
+    /// Creates evidence without drops of the tester, on links of unknown rate.
     pub const fn of(rates: Rates<'a>, driven: Driven) -> Self {
         Self { rates, driven, own_drops: 0.0, link: None }
     }
 
-    /// A path that was not driven carried all that the tester offered: a lower bound, however much
-    /// more the bypass took. One that was driven is the device's only where the whole interval of
-    /// the ratio lies below [`TESTER_SHARE`].
+    /// Returns the verdict. A path that was not driven carried all that the tester offered: a lower
+    /// bound, however much more the bypass carried. A driven path shows the device's limit only if
+    /// the whole interval of the ratio lies below [`TESTER_SHARE`].
     ///
-    /// Where hosts and device share processors, a slower sender may be slower for the device's work
-    /// that it does, and a bypass that carried more says nothing. Frames that it did send, and that
-    /// nobody received and no counter of the tester dropped, it did not lose by being slow.
+    /// If hosts and device share processors, a sender may be slowed by the device's work, and a
+    /// higher rate of the bypass shows nothing. Frames that it sent and nobody received, without a
+    /// drop by the tester, were not lost by its slowness.
     ///
-    /// Repetitions that were not `paired` in truth are two separate sides.
+    /// Repetitions that were not really `paired` are two separate sides.
     pub(super) fn verdict(&self, shared_processors: bool, paired: bool) -> Verdict {
         let Some(rate) = self.rate().filter(|rate| *rate > 0.0) else {
             return Verdict::Undetermined;
@@ -125,7 +124,7 @@ impl<'a> RateEvidence<'a> {
         }
     }
 
-    /// The device's own.
+    /// Typical rate of the device; `None` if unknown.
     fn rate(&self) -> Option<f64> {
         match self.rates {
             Rates::Paired(pairs) => median(&pairs.iter().map(|pair| pair.0).collect::<Vec<f64>>()),
@@ -134,7 +133,7 @@ impl<'a> RateEvidence<'a> {
         }
     }
 
-    /// Of device / bypass, at [`CONFIDENCE`] or more; `None` where the repetitions are too few.
+    /// Bounds of device / bypass, at [`CONFIDENCE`] or more; `None` with too few repetitions.
     fn ratio(&self, paired: bool) -> Option<Ratio> {
         match self.rates {
             Rates::Paired(pairs) if !paired => {
@@ -166,12 +165,12 @@ impl<'a> RateEvidence<'a> {
     }
 }
 
-/// Of a rate that may be nothing at all: ranks ask only that it is the least.
+/// Logarithm of a rate that may be zero: for ranks it only needs to be the smallest.
 fn logarithm(rate: f64) -> f64 {
     rate.max(f64::MIN_POSITIVE).ln()
 }
 
-/// Of a shift of logarithms, where the repetitions are enough for it.
+/// Bounds from a shift of logarithms; `None` with too few repetitions.
 fn certain(shift: Option<Shift>) -> Option<Ratio> {
     let found = shift?.interval(CONFIDENCE);
     let told = found.confidence >= CONFIDENCE;

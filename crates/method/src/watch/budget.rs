@@ -1,7 +1,6 @@
-//! How much of links and processors the trials may take: when each port and each host is free for
-//! the next.
-//!
-//! Pure: moments are nanoseconds of the caller's clock that stands still for nobody.
+//! Budget of a watch: the share of links and processors that its trials may take, and when each
+//! port and host is free for the next. Pure: moments are nanoseconds of the caller's monotonic
+//! clock.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +10,21 @@ use trial::{PortRef, TrialRecord};
 
 use super::plan::{Turn, WatchSpec, WatchedWay, What};
 
-/// What a link whose speed nobody knows is taken for.
+/// Rate assumed for a link of unknown speed, in bits per second.
 const UNKNOWN_LINK: f64 = 1e9;
-/// Of a port whose share was used up long ago nothing is saved: trials never come in a heap.
+/// Wait in seconds if the share is zero. Unused time is not saved up: trials never come in bursts.
 const NOTHING: f64 = 0.0;
 
-/// What a trial took.
+/// Cost of a trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
-    /// Of a link, in seconds at its rate.
+    /// Link time, in seconds at its rate.
     pub link: f64,
-    /// Of one processor of each of the two hosts, in seconds.
+    /// Processor time of one processor of each of the two hosts, in seconds.
     pub processor: f64,
 }
 
-/// Who may be asked when.
+/// Times at which ports and hosts are free again.
 #[derive(Debug, Clone, Default)]
 pub struct Budget {
     ports: BTreeMap<PortRef, u64>,
@@ -33,14 +32,14 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// When both ends of a way are free.
+    /// Time at which both ends of a path are free.
     pub fn free_at(&self, way: &WatchedWay) -> u64 {
         let ports = [&way.from, &way.to].map(|port| self.ports.get(port));
         let hosts = [&way.from.host, &way.to.host].map(|host| self.hosts.get(host));
         ports.into_iter().chain(hosts).flatten().copied().max().unwrap_or(0)
     }
 
-    /// A trial that began at `began` took so much.
+    /// Charges the cost of a trial that began at `began`.
     pub fn spend(&mut self, spec: &WatchSpec, way: &WatchedWay, (began, cost): (u64, Cost)) {
         let until = |seconds: f64, share: f64| {
             let rest = if share > 0.0 { seconds / share } else { NOTHING };
@@ -59,7 +58,7 @@ impl Budget {
     }
 }
 
-/// How long a round takes at most: as if each trial kept one processor busy.
+/// Longest duration of a round: as if each trial kept one processor busy.
 pub fn round_takes(spec: &WatchSpec, topology: &Topology) -> Nanos {
     let (mut budget, mut now, mut first) = (Budget::default(), 0, 0);
     for round in 0..3 {
@@ -71,7 +70,7 @@ pub fn round_takes(spec: &WatchSpec, topology: &Topology) -> Nanos {
             now += spec.trial(turn).phases.total().0;
         }
         if round == 0 {
-            // Nobody waits in the first.
+            // The first round has no waits.
             first = now;
         }
     }
@@ -79,7 +78,7 @@ pub fn round_takes(spec: &WatchSpec, topology: &Topology) -> Nanos {
 }
 
 impl Cost {
-    /// Of a turn, before it was taken.
+    /// Estimates the cost of a turn in advance.
     pub fn expected(spec: &WatchSpec, turn: Turn, topology: &Topology) -> Self {
         let way = &spec.ways[turn.way];
         let rate = [&way.from, &way.to].into_iter().filter_map(|port| topology.rate(port)).min();
@@ -96,8 +95,8 @@ impl Cost {
         Self { link, processor: seconds }
     }
 
-    /// Of a turn: what its record tells of processors, of which a host has so many; where it tells
-    /// nothing, one processor for as long as the trial lasted.
+    /// Cost of a turn by its record, given the hosts' numbers of processors. Without data, one
+    /// processor for the duration of the trial.
     pub fn of(
         spec: &WatchSpec,
         turn: Turn,

@@ -1,39 +1,39 @@
-//! Times in which nothing was watched, told from outages: a machine that slept, a clock that was
-//! set, agents that were gone, a watch that was not running.
+//! Gaps in a watch, as distinct from outages: a suspended machine, a clock step, missing agents, a
+//! stopped watch.
 
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Clocks of one machine differ by less than this between two looks, in nanoseconds.
+/// Largest difference between clocks of one machine over two readings, in nanoseconds.
 const SLACK: u64 = 1_000_000_000;
 
-/// Three clocks, read at one moment, in nanoseconds.
+/// Readings of three clocks at one moment, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reading {
-    /// Since the machine started, without the time that it slept.
+    /// Time since the machine started, without suspended time.
     pub awake: u64,
-    /// The same with that time.
+    /// Time since the machine started, suspended time included.
     pub since_boot: u64,
-    /// Since 1970, as the machine believes.
+    /// Time since 1970 by the machine's calendar clock.
     pub unix: u64,
 }
 
-/// Why nothing was watched.
+/// Cause of a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
-    /// The machine slept.
+    /// The machine was suspended.
     Suspended,
-    /// Its calendar clock was set: moments before and after can't be subtracted.
+    /// The calendar clock was set: times before and after cannot be subtracted.
     ClockStep,
-    /// Hosts' agents could not be had.
+    /// Agents of the hosts were unavailable.
     Agents,
-    /// Nobody watched.
+    /// The watch did not run.
     Stopped,
 }
 
 impl Cause {
-    /// `suspended`, `clock-step`, `agents`, `stopped`
+    /// Name of the cause: `suspended`, `clock-step`, `agents`, `stopped`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Suspended => "suspended",
@@ -44,28 +44,28 @@ impl Cause {
     }
 }
 
-/// A time in which nothing was watched.
+/// Time in which nothing was watched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
-    /// Why.
+    /// Cause of the gap.
     pub cause: Cause,
-    /// From when, nanoseconds since 1970.
+    /// Start, in nanoseconds since 1970.
     pub from_unix_ns: u64,
-    /// Until when.
+    /// End, in nanoseconds since 1970.
     pub to_unix_ns: u64,
-    /// In the words of whoever knows more.
+    /// Details in words, if known.
     pub detail: Option<String>,
 }
 
 impl Gap {
-    /// How long nothing was watched; of a clock that was set, by how much.
+    /// Duration of the gap; for a clock step, its size.
     pub const fn lasted(&self) -> Nanos {
         Nanos(self.to_unix_ns.abs_diff(self.from_unix_ns))
     }
 }
 
 impl Reading {
-    /// What happened between an earlier look and this one that no trial can tell.
+    /// Finds the gaps since an earlier reading that no trial can reveal.
     pub fn gaps_since(&self, earlier: &Self) -> Vec<Gap> {
         let awake = self.awake.saturating_sub(earlier.awake);
         let passed = self.since_boot.saturating_sub(earlier.since_boot);

@@ -1,34 +1,35 @@
-//! A way's visits of one hour, or of a day that is long past: what stays when the visits go.
+//! Totals of a path's visits over an hour, or over a day in the past: they remain when visits are
+//! deleted.
 
 use measure::Histogram;
 use serde::{Deserialize, Serialize};
 
 use super::visit::{Came, Counted, Visit};
 
-/// Sums over a time.
+/// Totals over a period.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hour {
-    /// By its place among the watch's ways.
+    /// Index of the path in the watch.
     pub way: usize,
-    /// Seconds since 1970.
+    /// Start of the period, in seconds since 1970.
     pub began_unix_s: u64,
-    /// How long a time: 3600, or a day's 86400.
+    /// Length of the period: 3600, or a day's 86400.
     pub seconds: u64,
     /// Visits with figures.
     pub valid: u64,
-    /// Visits that nothing answered.
+    /// Visits without an answer.
     pub nothing: u64,
-    /// Visits that a gate left out: the tester's doing.
+    /// Visits with a broken gate: the tester's fault.
     pub invalid: u64,
-    /// Visits that did not run to their end.
+    /// Visits that did not complete.
     pub failed: u64,
-    /// Of the latest visit, nanoseconds since 1970; 0 where there was none.
+    /// Time of the latest visit, in nanoseconds since 1970; 0 if there was none.
     pub latest_unix_ns: u64,
     /// Frames from the first port to the second.
     pub there: Counted,
-    /// Frames the other way.
+    /// Frames in the other direction.
     pub back: Counted,
-    /// Bit/s, added up over `goodputs` visits.
+    /// Sum of bit rates over `goodputs` visits.
     pub goodput_sum: f64,
     /// Visits with TCP.
     pub goodputs: u64,
@@ -37,12 +38,12 @@ pub struct Hour {
 }
 
 impl Hour {
-    /// An hour's length in seconds.
+    /// Length of an hour in seconds.
     pub const LONG: u64 = 3600;
-    /// A day's.
+    /// Length of a day in seconds.
     pub const DAY: u64 = 86_400;
 
-    /// Of nothing yet: the time of that length that a moment lies in.
+    /// Creates empty totals for the period of that length around a moment.
     pub fn around(way: usize, unix_ns: u64, seconds: u64) -> Self {
         let unix_s = unix_ns / 1_000_000_000;
         let none = Counted { sent: 0, lost: 0, reordered: 0 };
@@ -63,7 +64,7 @@ impl Hour {
         }
     }
 
-    /// One visit more, with its round trips.
+    /// Adds a visit with its round trips.
     pub fn take(&mut self, visit: &Visit, trips: &Histogram) {
         match visit.came {
             Came::Valid => self.valid += 1,
@@ -87,7 +88,7 @@ impl Hour {
         self.rtt.merge(trips);
     }
 
-    /// All of another time of the same way.
+    /// Adds the totals of another period of the same path.
     pub fn merge(&mut self, other: &Self) {
         self.valid += other.valid;
         self.nothing += other.nothing;
@@ -101,21 +102,21 @@ impl Hour {
         self.rtt.merge(&other.rtt);
     }
 
-    /// The mean, bit/s.
+    /// Mean goodput in bit/s; `None` without TCP.
     pub fn goodput(&self) -> Option<f64> {
         (self.goodputs > 0).then(|| self.goodput_sum / self.goodputs as f64)
     }
 }
 
 impl Counted {
-    /// More frames of the same way.
+    /// Adds frames of the same direction.
     pub const fn add(&mut self, more: Self) {
         self.sent += more.sent;
         self.lost += more.lost;
         self.reordered += more.reordered;
     }
 
-    /// Of those sent, those lost.
+    /// Loss ratio; `None` if nothing was sent.
     pub fn loss(&self) -> Option<f64> {
         (self.sent > 0).then(|| self.lost as f64 / self.sent as f64)
     }

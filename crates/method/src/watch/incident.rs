@@ -1,8 +1,7 @@
-//! What happened to a watched testbed: changes that belong together, and ways that answered
-//! nothing.
+//! Incidents of a watch: changes that belong together, and outages of paths.
 //!
-//! Owns which changes are one incident, and the evidence of whose doing it is. The culprit is
-//! `comparison::whose`'s to name.
+//! Owns which changes form an incident, and the evidence for its cause. `comparison::whose` names
+//! the cause.
 
 use std::collections::VecDeque;
 
@@ -14,53 +13,54 @@ use super::plan::WatchSpec;
 use super::series::Quantity;
 use crate::comparison::{Doing, Path, whose};
 
-/// With fewer visits after a change nobody can say of a way that it changed as well.
+/// Least number of visits after a change with which a path can be said to have changed as well.
 const FEWEST_AFTER: usize = 4;
-/// So many visits before a change are enough to compare with.
+/// Number of visits before a change that suffice for a comparison.
 const BEFORE: usize = 60;
-/// Of what the first series changed by, a way's own has to have changed by so much.
+/// Least change of another path, as a share of the first series' change.
 const LIKE: f64 = 0.5;
-/// Of a way that is said to have changed as well.
+/// Confidence that another path changed as well.
 const CONFIDENCE: f64 = 0.95;
 
-/// A change of one series.
+/// Change of one series.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Member {
-    /// By its place among the watch's ways.
+    /// Index of the path in the watch.
     pub way: usize,
-    /// Of what.
+    /// Quantity that changed.
     pub quantity: Quantity,
-    /// When, how much.
+    /// Moment and size of the change.
     pub change: Change,
 }
 
-/// Changes with one cause, as far as their moments tell.
+/// Changes with a common cause, as far as their times show.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Incident {
-    /// From 1, in the order in which they were found.
+    /// Number, from 1, in the order of detection.
     pub number: u32,
-    /// The first that was found comes first.
+    /// Changes, in the order of detection.
     pub members: Vec<Member>,
-    /// Whose doing it is, as far as is known now.
+    /// Cause, as far as known.
     pub doing: Doing,
 }
 
-/// A way that answered nothing.
+/// Path without answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outage {
-    /// By its place among the watch's ways.
+    /// Index of the path in the watch.
     pub way: usize,
-    /// Of the last visit that was answered, nanoseconds since 1970; of the first that was not,
-    /// where none was before.
+    /// Time of the last answered visit, in nanoseconds since 1970; of the first unanswered one if
+    /// there was none before.
     pub after_unix_ns: u64,
-    /// Of the first that was not answered.
+    /// Time of the first unanswered visit, in nanoseconds since 1970.
     pub from_unix_ns: u64,
-    /// Of the first that was answered again; none while it lasts.
+    /// Time of the first visit that was answered again, in nanoseconds since 1970; `None` during
+    /// the outage.
     pub to_unix_ns: Option<u64>,
 }
 
 impl Incident {
-    /// Whether a change may have the same cause: the moments overlap, within so much.
+    /// True if a change may have the same cause: the times overlap, within `slack` nanoseconds.
     pub fn may_have(&self, change: &Change, slack: u64) -> bool {
         self.members.iter().any(|member| {
             let (own, other) = (&member.change, change);
@@ -69,12 +69,12 @@ impl Incident {
         })
     }
 
-    /// The first change that was found.
+    /// Change that was detected first.
     pub fn lead(&self) -> &Member {
         &self.members[0]
     }
 
-    /// Whether all that changed, changed for the worse or for the better; none where it is mixed.
+    /// True if everything changed for the worse, false if for the better; `None` if mixed.
     pub fn is_worse(&self) -> Option<bool> {
         let worse = |member: &Member| {
             (member.change.direction == Direction::Up) != member.quantity.more_is_better()
@@ -84,11 +84,10 @@ impl Incident {
     }
 }
 
-/// The latest visits of one series: when, and how much.
+/// Latest visits of one series: time and value.
 pub(super) type Recent = VecDeque<(u64, f64)>;
 
-/// Whose doing it is, from the changes that were found and from what the other ways' own visits
-/// tell.
+/// Determines the cause from the detected changes, and from the visits of the other paths.
 pub(super) fn doing<'r>(
     spec: &WatchSpec,
     members: &[Member],
@@ -110,7 +109,8 @@ pub(super) fn doing<'r>(
     whose(&paths)
 }
 
-/// Whether a series changed with another: the same way, at the same time, by half as much or more.
+/// True if a series changed together with another: in the same direction, at the same time, and at
+/// least half as much.
 fn is_like(own: &Recent, lead: &Member) -> bool {
     let change = &lead.change;
     let is_ratio = change.amount == Amount::Ratio;

@@ -1,7 +1,6 @@
-//! A watch as a page and as rows: what changed, which ways were out, when nothing was
-//! watched, and each way's figures by hour.
+//! Watch as a page and as rows: changes, outages, gaps, and each path's figures by hour.
 //!
-//! Never decides: it words what was found.
+//! Never decides: only presents the results.
 
 mod sections;
 mod sentence;
@@ -15,30 +14,30 @@ use crate::run::{RunMeta, picture};
 
 pub use sentence::{of_gap, of_incident, of_news, of_outage};
 
-/// So many incidents stand above; the table has all that the journal was asked for.
+/// Number of incidents at the top; the table has all that the journal returned.
 const MOST_TOLD: usize = 5;
 
-/// A watch, as far as it came.
+/// Watch with its results so far.
 #[derive(Debug, Clone)]
 pub struct Watched {
     /// The run.
     pub meta: RunMeta,
-    /// What is watched.
+    /// Specification of the watch.
     pub spec: WatchSpec,
-    /// By way and time.
+    /// Totals by path and period.
     pub hours: Vec<Hour>,
-    /// In the order in which it came to light.
+    /// News in the order of detection.
     pub news: Vec<News>,
 }
 
 impl Watched {
-    /// Of a run; none where it is no watch.
+    /// Creates the view of a run; `None` if it is no watch.
     pub fn of(meta: RunMeta, hours: Vec<Hour>, news: Vec<News>) -> Option<Self> {
         let spec = meta.watch.clone()?;
         Some(Self { meta, spec, hours, news })
     }
 
-    /// As they are known now, oldest first.
+    /// Incidents in their latest state, oldest first.
     pub fn incidents(&self) -> Vec<&Incident> {
         let mut all: Vec<&Incident> = Vec::new();
         for news in &self.news {
@@ -50,7 +49,7 @@ impl Watched {
         all
     }
 
-    /// Those that lasted, and those that last.
+    /// Outages, past and present.
     pub fn outages(&self) -> Vec<Outage> {
         let mut all: Vec<Outage> = Vec::new();
         for news in &self.news {
@@ -71,7 +70,7 @@ impl Watched {
         all
     }
 
-    /// Each way's figures since it began.
+    /// Totals per path since the start.
     pub fn totals(&self) -> Vec<Hour> {
         let total = |way: usize| {
             let mut all = Hour::around(way, self.meta.created_unix_ns, Hour::LONG);
@@ -81,7 +80,7 @@ impl Watched {
         (0..self.spec.ways.len()).map(total).collect()
     }
 
-    /// As scripts read it.
+    /// Serialises the watch for scripts.
     pub fn json(&self) -> Value {
         let way = |(at, total): (usize, Hour)| {
             let own = &self.spec.ways[at];
@@ -119,7 +118,7 @@ impl Watched {
         })
     }
 
-    /// The watch as a page.
+    /// Builds the page.
     pub fn page(&self) -> Page {
         let (meta, anchor) = (&self.meta, "watch");
         Page {
@@ -179,7 +178,7 @@ impl Watched {
     }
 }
 
-/// Without the spaces that keep a number beside its unit.
+/// Replaces no-break spaces by plain ones.
 fn plain(text: &str) -> String {
     text.replace('\u{a0}', " ")
 }

@@ -1,5 +1,5 @@
-//! What is watched, and the trials of it: each round every way once for each kind, in an order
-//! that the seed and the round's number decide, so that a restart knows it as well.
+//! Plan of a watch: paths, and rounds of trials. Each round tests every path once per kind, in an
+//! order that follows from the seed and the round number, so that a restart can reproduce it.
 
 use measure::change::Settings;
 use measure::{FrameMix, FrameRate, FrameSize, Nanos};
@@ -13,89 +13,90 @@ use trial::{
     Role, Schedule, Subject, Trial,
 };
 
-/// No more ways are watched: beyond, a port's turn would come too seldom to tell anything.
+/// Largest number of paths: with more, each port's turn would come too rarely to show anything.
 pub const MOST_WAYS: usize = 256;
-/// Up to so many pairs of a device's ports all are watched; beyond, each port's with its next two.
+/// Largest number of port pairs of a device that are all watched; with more, each port is paired
+/// with its next two.
 const ALL_PAIRS: usize = 66;
-/// A sender that was held up may catch up with so many frames at once.
+/// Largest number of frames that a delayed sender may send at once to catch up.
 const BURST: u32 = 64;
 
-/// What is watched, and how.
+/// Specification of a watch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WatchSpec {
-    /// Through the devices first, then the direct cables.
+    /// Paths: through the devices first, then the direct cables.
     pub ways: Vec<WatchedWay>,
-    /// Ports that share an uplink, group by group; what goes from one group to another crosses both
-    /// groups' uplinks.
+    /// Ports that share an uplink, group by group; traffic between groups crosses both groups'
+    /// uplinks.
     #[serde(default)]
     pub groups: Vec<Vec<PortRef>>,
-    /// Of every frame that is not TCP's.
+    /// Size of every frame outside TCP.
     pub size: FrameSize,
-    /// Round trips a second, while a trial lasts.
+    /// Round trips per second during a trial.
     pub echo: FrameRate,
-    /// Frames a second each way, while a trial lasts.
+    /// Frames per second in each direction during a trial.
     pub frames: FrameRate,
-    /// How long a trial's load lasts.
+    /// Duration of a trial's load.
     pub load: Nanos,
-    /// For how long TCP sends as fast as it can; not at all where there is none.
+    /// Duration of TCP at full speed; `None` for no TCP.
     pub goodput: Option<Nanos>,
-    /// The share of a link's capacity that may be used, 0…1.
+    /// Share of a link's capacity that may be used, 0…1.
     pub link_share: f64,
-    /// The share of one processor of each host that may be used, 0…1 and beyond.
+    /// Share of one processor of each host that may be used, 0…1 and beyond.
     pub processor_share: f64,
-    /// What is to be found in each series.
+    /// Detection settings of each series.
     pub settings: Settings,
 }
 
-/// Two ports, and what is between them.
+/// Two ports with the path between them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WatchedWay {
-    /// Asks.
+    /// Client port.
     pub from: PortRef,
-    /// Answers.
+    /// Server port.
     pub to: PortRef,
     /// Through a device or over a direct cable.
     pub path: Path,
-    /// Which device; none over a cable.
+    /// Device on the path; `None` over a cable.
     pub device: Option<String>,
 }
 
 impl WatchedWay {
-    /// Whether it is the hosts' own cable beside a device.
+    /// True if the path is the hosts' own cable beside a device.
     pub fn is_direct(&self) -> bool {
         self.path == Path::Bypass
     }
 
-    /// `h1/eth1 -> h2/eth1`, and whether that is a direct cable.
+    /// Label: `h1/eth1 -> h2/eth1`, with a note for a direct cable.
     pub fn label(&self) -> String {
         let direct = if self.is_direct() { " (direct cable)" } else { "" };
         format!("{} -> {}{direct}", self.from, self.to)
     }
 }
 
-/// What a trial asks of a way.
+/// Kind of a trial on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
-    /// Round trips beside numbered frames both ways.
+    /// Round trips beside numbered frames in both directions.
     Frames,
-    /// TCP as fast as it goes.
+    /// TCP at full speed.
     Goodput,
 }
 
-/// The next trial, before it is one.
+/// Next trial, before it is built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// From 0.
+    /// Number of the round, from 0.
     pub round: u32,
-    /// By its place among [`WatchSpec::ways`].
+    /// Index in [`WatchSpec::ways`].
     pub way: usize,
-    /// What is asked.
+    /// Kind of the trial.
     pub what: What,
 }
 
-/// The ways of a testbed: of each device (all of them where none is named) its pairs, and the
-/// direct cables between the same hosts. Without a device, the cables themselves.
+/// Returns the paths of a testbed: the port pairs of each device (of all devices if none is named),
+/// and the direct cables between the same hosts. Without a device, the cables themselves.
 pub fn watched(topology: &Topology, devices: &[String]) -> Vec<WatchedWay> {
     let way = |pair: &Pair, path, device: Option<&str>| WatchedWay {
         from: pair.from.clone(),
@@ -113,11 +114,11 @@ pub fn watched(topology: &Topology, devices: &[String]) -> Vec<WatchedWay> {
             continue;
         }
         let mut ports = topology.ports_of(Some(&device.name));
-        // Nobody answers from there.
+        // Such hosts cannot answer.
         ports.retain(|port| topology.runs_at(port) != Runs::Nothing);
         for pair in pairs(&ports) {
             through.push(way(&pair, Path::Device, Some(&device.name)));
-            // At another time there is nothing beside it now.
+            // A cable that replaces the device at another time does not exist now.
             let beside = topology.another_time.is_none().then(|| topology.bypass_of(&pair));
             let Some(cable) = beside.flatten() else { continue };
             let (cable, back) =
@@ -144,7 +145,7 @@ fn pairs(ports: &[PortRef]) -> Vec<Pair> {
 }
 
 impl WatchSpec {
-    /// A round's trials, in their order.
+    /// Returns a round's turns, in order.
     pub fn round(&self, seed: u64, round: u32) -> Vec<Turn> {
         let turn = |way, what| Turn { round, way, what };
         let ways = 0..self.ways.len();
@@ -157,7 +158,7 @@ impl WatchSpec {
         turns
     }
 
-    /// A turn as a trial.
+    /// Builds the trial of a turn.
     pub fn trial(&self, turn: Turn) -> Trial {
         let way = &self.ways[turn.way];
         let (label, flows, load, gate) = match (turn.what, self.goodput) {
@@ -200,7 +201,7 @@ impl WatchSpec {
         vec![flow(1, there, echo), flow(2, there, frames.clone()), flow(3, back, frames)]
     }
 
-    /// What a port's link carries of a trial, in bits on the wire, where its own rate matters not.
+    /// Load of a trial on a port's link in bits on the wire, where its own rate does not matter.
     pub(super) fn bits(&self) -> f64 {
         /// Preamble and the gap between frames (IEEE 802.3 §3.1.1, §4.4.2).
         const AROUND: f64 = 20.0;
@@ -208,7 +209,7 @@ impl WatchSpec {
         (self.echo.0 + self.frames.0) * self.load.as_secs_f64() * octets * 8.0
     }
 
-    /// The uplinks that a way crosses, by the names of their groups.
+    /// Uplinks that a path crosses, by the names of their groups.
     pub(super) fn uplinks(&self, way: &WatchedWay) -> Vec<String> {
         let group = |port: &PortRef| self.groups.iter().position(|group| group.contains(port));
         match (group(&way.from), group(&way.to)) {

@@ -1,27 +1,27 @@
-//! The quantities of a way, each a series over its visits.
+//! Quantities of a path, each a series over its visits.
 
 use measure::change::{Repetition, Settings};
 use serde::{Deserialize, Serialize};
 
 use super::visit::{Counted, Visit};
 
-/// What a series is of.
+/// Quantity of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Quantity {
-    /// The median round trip, ns.
+    /// Median round trip in ns.
     RttP50,
-    /// The 99th percentile of round trips, ns.
+    /// 99th percentile of round trips in ns.
     RttP99,
-    /// Frames that never came, of those sent from the first port to the second.
+    /// Frames lost out of those sent, from the first port to the second.
     Loss,
-    /// The same the other way.
+    /// Frames lost out of those sent, from the second port to the first.
     LossBack,
-    /// Frames that came after later ones, of those sent, from the first port to the second.
+    /// Frames reordered out of those sent, from the first port to the second.
     Reordered,
-    /// The same the other way.
+    /// Frames reordered out of those sent, from the second port to the first.
     ReorderedBack,
-    /// TCP payload, bit/s.
+    /// TCP payload in bit/s.
     Goodput,
 }
 
@@ -29,23 +29,23 @@ pub enum Quantity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Family {
-    /// How long.
+    /// Round-trip times.
     Rtt,
-    /// How many.
+    /// Frame loss.
     Loss,
-    /// In which order.
+    /// Frame order.
     Reordering,
-    /// How much.
+    /// TCP goodput.
     Goodput,
 }
 
-/// A tail moves by more than that without a cause.
+/// Least margin of the tail, which varies by this much without a cause.
 const MARGIN_OF_TAIL: f64 = 0.05;
-/// So does TCP within a fraction of a second.
+/// Least margin of TCP within a fraction of a second.
 const MARGIN_OF_GOODPUT: f64 = 0.02;
 
 impl Quantity {
-    /// All.
+    /// All quantities.
     pub const ALL: [Self; 7] = [
         Self::RttP50,
         Self::RttP99,
@@ -56,7 +56,7 @@ impl Quantity {
         Self::Goodput,
     ];
 
-    /// `rtt-p50`
+    /// Name of the quantity: `rtt-p50`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::RttP50 => "rtt-p50",
@@ -69,7 +69,7 @@ impl Quantity {
         }
     }
 
-    /// Which others change with it.
+    /// Family of quantities that change with this one.
     pub const fn family(self) -> Family {
         match self {
             Self::RttP50 | Self::RttP99 => Family::Rtt,
@@ -79,17 +79,17 @@ impl Quantity {
         }
     }
 
-    /// Whether more of it is better.
+    /// True if larger values are better.
     pub const fn more_is_better(self) -> bool {
         matches!(self, Self::Goodput)
     }
 
-    /// Whether a change of it is a difference of shares, and not a ratio.
+    /// True if its changes are differences of shares, not ratios.
     pub const fn is_share(self) -> bool {
         !matches!(self, Self::RttP50 | Self::RttP99 | Self::Goodput)
     }
 
-    /// What a detector of it is asked to find.
+    /// Settings of its detector.
     pub fn settings(self, asked: Settings) -> Settings {
         let at_least = |margin: f64| Settings { margin: asked.margin.max(margin), ..asked };
         match self {
@@ -99,7 +99,7 @@ impl Quantity {
         }
     }
 
-    /// What a visit says of it.
+    /// Value of the quantity in a visit, for the detector; `None` without one.
     pub fn of(self, visit: &Visit) -> Option<Repetition> {
         let share = |counted: Option<Counted>, of: fn(&Counted) -> u64| {
             let counted = counted.filter(|counted| counted.sent > 0)?;
@@ -119,7 +119,7 @@ impl Quantity {
         }
     }
 
-    /// The same as a plain number, to compare with others: ns, bit/s, a share.
+    /// Value of the quantity as a plain number: ns, bit/s, a share.
     pub fn value(self, visit: &Visit) -> Option<f64> {
         match self.of(visit)? {
             Repetition::Level(value) => Some(value),

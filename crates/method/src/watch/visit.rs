@@ -1,4 +1,4 @@
-//! A visit: what one trial of a watch came to, as it is kept.
+//! Visits: results of single trials of a watch, as stored.
 
 use measure::{Histogram, Nanos};
 use serde::{Deserialize, Serialize};
@@ -7,49 +7,49 @@ use trial::{Trial, TrialRecord};
 
 use super::plan::{Turn, What};
 
-/// What one trial of a way came to.
+/// Result of one trial on a path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Visit {
-    /// By its place among the watch's ways.
+    /// Index of the path in the watch.
     pub way: usize,
-    /// The round.
+    /// Number of the round.
     pub round: u32,
-    /// What was asked.
+    /// Kind of the trial.
     pub what: What,
-    /// When the load began, nanoseconds since 1970.
+    /// Start of the load, in nanoseconds since 1970.
     pub at_unix_ns: u64,
-    /// Whether it counts.
+    /// Outcome of the visit.
     pub came: Came,
-    /// Of its round trips.
+    /// Round-trip times; `None` if there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt: Option<RoundTrips>,
     /// Frames from the first port to the second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub there: Option<Counted>,
-    /// Frames the other way.
+    /// Frames in the other direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Counted>,
-    /// TCP payload received, bit/s.
+    /// TCP payload received, in bit/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub goodput: Option<f64>,
 }
 
-/// How a visit ended.
+/// Outcome of a visit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Came {
     /// With figures.
     Valid,
-    /// Nothing of what was sent came, one way or both: the path's doing.
+    /// Nothing arrived, in one direction or both: the path's fault.
     Nothing,
-    /// A gate did not hold: the tester's doing, and no figure.
+    /// A gate did not hold: the tester's fault, and no figure.
     Invalid(Vec<Defect>),
-    /// It did not run to its end.
+    /// The trial did not complete.
     Failed(String),
 }
 
 impl Came {
-    /// `valid`, `nothing`, `invalid`, `failed`
+    /// Name of the outcome: `valid`, `nothing`, `invalid`, `failed`.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Valid => "valid",
@@ -60,30 +60,30 @@ impl Came {
     }
 }
 
-/// Round trips of a visit, ns.
+/// Round trips of a visit, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RoundTrips {
-    /// The median.
+    /// Median.
     pub p50_ns: f64,
-    /// The 99th percentile.
+    /// 99th percentile.
     pub p99_ns: f64,
-    /// How many.
+    /// Number of round trips.
     pub n: u64,
 }
 
-/// Frames of a visit, one way.
+/// Frames of a visit in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
-    /// Sent.
+    /// Frames sent.
     pub sent: u64,
-    /// Of those, never received.
+    /// Frames lost.
     pub lost: u64,
-    /// Received after later ones (RFC 4737).
+    /// Frames received after later ones (RFC 4737).
     pub reordered: u64,
 }
 
 impl Visit {
-    /// Of a trial's record, with its round trips one by one.
+    /// Creates a visit from a trial's record; returns its individual round trips too.
     pub fn of(turn: Turn, trial: &Trial, record: &TrialRecord) -> (Self, Histogram) {
         let mut visit = Self {
             way: turn.way,
@@ -135,7 +135,7 @@ fn came(record: &TrialRecord) -> Came {
         Outcome::Failed { reason } => Came::Failed(reason.clone()),
         Outcome::Invalid { reasons } => {
             let is_path = |defect: &Defect| matches!(defect, Defect::NothingReceived { .. });
-            // Where nothing came, what was counted beside it says nothing of the hosts.
+            // Where nothing arrived, other counts say nothing about the hosts.
             if reasons.iter().any(is_path) {
                 return Came::Nothing;
             }

@@ -1,6 +1,5 @@
-//! The watch as it goes on: whose turn it is, and what each visit tells beside all before it.
-//!
-//! Memory is bounded, however long it goes on.
+//! Progress of a watch: the next turn, and what each visit reveals in the light of all earlier
+//! ones. Memory is bounded, however long it runs.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,32 +13,32 @@ use super::series::Quantity;
 use super::visit::{Came, Visit};
 use crate::comparison::Doing;
 
-/// So many visits of a series are at hand when somebody asks whether it changed as well.
+/// Number of visits kept per series, to check whether it changed as well.
 const RECENT: usize = 120;
-/// So many incidents may still be joined.
+/// Number of incidents that further changes may join.
 const OPEN: usize = 16;
-/// So many changes of an incident are kept: it is known by then.
+/// Largest number of changes kept per incident: it is known by then.
 const MOST_MEMBERS: usize = 256;
-/// One visit may be lost to chance; a path that answers nothing twice in a row is out.
+/// Unanswered visits in a row that count as an outage: a single one may be chance.
 const TWICE: u32 = 2;
 
-/// What a visit brought to light.
+/// News from a visit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum News {
-    /// Something changed that has nothing to do with what changed before.
+    /// A change unrelated to earlier ones.
     Changed(Incident),
-    /// More of an incident is known.
+    /// More is known about an incident.
     MoreOf(Incident),
-    /// A way answers nothing.
+    /// A path stopped answering.
     Out(Outage),
-    /// It answers again.
+    /// The path answers again.
     Back(Outage),
     /// Nothing was watched for a while.
     Gap(Gap),
 }
 
-/// All that is known of a watch.
+/// State of a watch.
 #[derive(Debug, Clone)]
 pub struct Watcher {
     spec: WatchSpec,
@@ -67,7 +66,7 @@ struct Silence {
 }
 
 impl Watcher {
-    /// Of a watch that begins, or whose visits are to be given again.
+    /// Creates the state of a new watch, or of one whose visits will be replayed.
     pub fn new(spec: WatchSpec, seed: u64) -> Self {
         let silent = vec![Silence::default(); spec.ways.len()];
         Self {
@@ -82,12 +81,12 @@ impl Watcher {
         }
     }
 
-    /// What it watches.
+    /// Specification of the watch.
     pub const fn spec(&self) -> &WatchSpec {
         &self.spec
     }
 
-    /// Whose turn it is. A turn that is not taken is over.
+    /// Returns the next turn. A turn that is not carried out is skipped.
     pub fn next_turn(&mut self) -> Turn {
         loop {
             if let Some(turn) = self.turns.pop_front() {
@@ -98,15 +97,14 @@ impl Watcher {
         }
     }
 
-    /// An incident that was found before, in the order of their numbers: changes that are found
-    /// from now on may belong to it.
+    /// Restores an earlier incident, in the order of their numbers: later changes may belong to it.
     pub fn recall(&mut self, incident: Incident) {
         self.found = self.found.max(incident.number);
         self.incidents.retain(|known| known.number != incident.number);
         self.keep(incident);
     }
 
-    /// A visit of an earlier time, given again: nothing is told of it.
+    /// Replays an earlier visit without news.
     pub fn remember(&mut self, visit: &Visit) {
         self.round = self.round.max(visit.round.wrapping_add(1));
         self.turns.clear();
@@ -114,7 +112,7 @@ impl Watcher {
         self.hear(visit);
     }
 
-    /// What a visit brought to light.
+    /// Takes a visit and returns its news.
     pub fn take(&mut self, visit: &Visit) -> Vec<News> {
         let mut news: Vec<News> = self.hear(visit).into_iter().collect();
         for member in self.follow(visit) {
@@ -123,17 +121,17 @@ impl Watcher {
         news
     }
 
-    /// Outages that last.
+    /// Current outages.
     pub fn outages(&self) -> impl Iterator<Item = &Outage> {
         self.silent.iter().filter_map(|silence| silence.outage.as_ref())
     }
 
-    /// How many repetitions its detectors hold: never more than a bound for each series.
+    /// Number of repetitions in memory; bounded for each series.
     pub fn held(&self) -> usize {
         self.series.values().map(|one| one.detector.held() + one.recent.len()).sum()
     }
 
-    /// Changes that the visit's series show.
+    /// Adds the visit to its series, and returns the changes that they show.
     fn follow(&mut self, visit: &Visit) -> Vec<Member> {
         let mut members = Vec::new();
         if visit.came != Came::Valid || visit.way >= self.spec.ways.len() {
@@ -152,7 +150,7 @@ impl Watcher {
             if followed.recent.len() > RECENT {
                 followed.recent.pop_front();
             }
-            // What is no number was refused where it was made.
+            // A value that is no number was rejected where it was made.
             if let Ok(Some(change)) = followed.detector.take(visit.at_unix_ns, repetition) {
                 members.push(Member { way: visit.way, quantity, change });
             }
@@ -160,7 +158,7 @@ impl Watcher {
         members
     }
 
-    /// A change belongs to what is known, or is the first of something new.
+    /// Adds a change to a known incident, or starts a new one.
     fn sort(&mut self, member: Member) -> News {
         let slack = self.slack(member.way);
         let mut known = self.incidents.iter_mut().rev();
@@ -190,7 +188,7 @@ impl Watcher {
         }
     }
 
-    /// As long as a way waits for its turn a change of it can't be dated.
+    /// Time between visits of a path, in nanoseconds: its changes cannot be dated more precisely.
     fn slack(&self, way: usize) -> u64 {
         let recent = self.series.range((way, Quantity::RttP50)..=(way, Quantity::Goodput));
         let gaps = recent.filter_map(|(_, one)| {
@@ -200,7 +198,7 @@ impl Watcher {
         gaps.max().unwrap_or(0)
     }
 
-    /// Whether the way answered.
+    /// Updates the path's outage from a visit.
     fn hear(&mut self, visit: &Visit) -> Option<News> {
         let silence = self.silent.get_mut(visit.way)?;
         match visit.came {

@@ -1,25 +1,25 @@
-//! From a value to a place on an axis, and which values get a tick. Pure arithmetic.
+//! Axes: from a value to its position, and the choice of ticks. Pure arithmetic.
 
 use super::Series;
 use crate::{Unit, words};
 
-/// How values lie along an axis.
+/// Spacing of values along an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
-    /// Evenly, from zero where no value is negative.
+    /// Linear, from zero if no value is negative.
     Linear,
-    /// By decades; values at or below zero sit on the lower edge.
+    /// Logarithmic, in decades; values at or below zero are drawn on the lower edge.
     Log,
     /// Shares 0…1, with each further nine as wide as the last (as HdrHistogram plots do).
     Percentile,
-    /// Places 0, 1, 2… with names.
+    /// Names at positions 0, 1, 2…
     Names,
 }
 
-/// One axis with its range and ticks.
+/// Axis with its range and ticks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What stands beside it, with the unit.
+    /// Label with the unit.
     pub label: String,
     /// Values and their texts.
     pub ticks: Vec<(f64, String)>,
@@ -40,7 +40,7 @@ const PERCENTILE_TICKS: [(f64, &str); 8] = [
 ];
 
 impl Axis {
-    /// An axis over all `values`; `write` makes a tick's text.
+    /// Creates an axis over all `values`; `write` formats a tick.
     pub fn over(
         label: &str,
         scale: Scale,
@@ -65,23 +65,23 @@ impl Axis {
         Self { label: label.to_owned(), ticks, scale, from, to }
     }
 
-    /// An axis along these lines and points, in a unit.
+    /// Creates the horizontal axis of these lines and points, in a unit.
     pub fn along(label: &str, scale: Scale, unit: Unit, series: &[Series]) -> Self {
         Self::over(label, scale, places(series).map(|(x, _)| x), |v| words::tick(unit, v))
     }
 
-    /// An axis upwards of these lines and points, in a unit.
+    /// Creates the vertical axis of these lines and points, in a unit.
     pub fn upwards(label: &str, scale: Scale, unit: Unit, series: &[Series]) -> Self {
         Self::over(label, scale, places(series).map(|(_, y)| y), |v| words::tick(unit, v))
     }
 
-    /// Shares from none to all.
+    /// Creates an axis of shares from none to all.
     pub fn shares(label: &str) -> Self {
         let write = |v| words::tick(Unit::Ratio, v);
         Self::over(label, Scale::Linear, [0.0, 1.0].into_iter(), write)
     }
 
-    /// From zero to exactly the largest of `values`, with round ticks below it.
+    /// Creates an axis from zero to exactly the largest of `values`, with round ticks below it.
     pub fn exact(
         label: &str,
         values: impl Iterator<Item = f64>,
@@ -93,7 +93,7 @@ impl Axis {
         Self { label: label.to_owned(), ticks, scale: Scale::Linear, from: 0.0, to }
     }
 
-    /// Percentiles from the minimum up to `highest` (below 1).
+    /// Creates an axis of percentiles from the minimum up to `highest` (below 1).
     pub fn percentiles(label: &str, highest: f64) -> Self {
         let to = highest.clamp(0.9, 0.999_999);
         let ticks = PERCENTILE_TICKS
@@ -104,14 +104,14 @@ impl Axis {
         Self { label: label.to_owned(), ticks, scale: Scale::Percentile, from: 0.0, to }
     }
 
-    /// One place for each name, half a place of room at both ends.
+    /// Creates an axis with one position per name, and half a position of space at both ends.
     pub fn names(label: &str, names: &[String]) -> Self {
         let ticks = names.iter().enumerate().map(|(i, n)| (i as f64, n.clone())).collect();
         let to = names.len().max(1) as f64 - 0.5;
         Self { label: label.to_owned(), ticks, scale: Scale::Names, from: -0.5, to }
     }
 
-    /// Where `value` lies: 0 at the lower end, 1 at the upper, never beyond.
+    /// Returns the position of `value`: 0 at the lower end, 1 at the upper, clamped.
     pub fn place(&self, value: f64) -> f64 {
         let along = |v: f64| match self.scale {
             Scale::Linear | Scale::Names => v,
@@ -123,13 +123,13 @@ impl Axis {
     }
 }
 
-/// Every place that lines and points pass.
+/// All positions of lines and points.
 fn places(series: &[Series]) -> impl Iterator<Item = (f64, f64)> {
     let points = series.iter().flat_map(|series| &series.points).map(|point| (point.x, point.y));
     series.iter().flat_map(|series| &series.line).copied().chain(points)
 }
 
-/// 0 for the minimum, 1 for 90 %, 2 for 99 %…
+/// Number of nines in a share: 0 for the minimum, 1 for 90 %, 2 for 99 %…
 fn nines(share: f64) -> f64 {
     -(1.0 - share.clamp(0.0, 0.999_999_9)).log10()
 }
@@ -148,7 +148,7 @@ fn linear_ticks(from: f64, to: f64) -> Vec<f64> {
     (first..=last).map(|i| i as f64 * step).collect()
 }
 
-/// The smallest of 1, 2, 5 times a power of ten that is no less than `least`.
+/// Smallest of 1, 2, 5 times a power of ten that is no less than `least`.
 fn round_step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     [1.0, 2.0, 5.0, 10.0]

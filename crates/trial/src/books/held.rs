@@ -1,27 +1,28 @@
-//! What held frames back and dropped none: PAUSE frames (IEEE 802.3 annex 31B), as a device's ports
-//! count them.
+//! Frames delayed but not dropped: PAUSE frames (IEEE 802.3 annex 31B) as a device's ports count
+//! them.
 //!
-//! Owns who told whom to wait. Never says that it limited anything: a device may pause a host that
+//! Owns which end paused which. Never says that it limited anything: a device may pause a host that
 //! had nothing to send.
 
 use crate::counters::{RX_PAUSE, RX_PAUSE_US, TX_PAUSE, TX_PAUSE_US};
 use crate::record::{PortCounters, Side, TrialRecord};
 use measure::Nanos;
 
-/// One end of a cable that the other end told to wait.
+/// End of a cable that the other end paused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
-    /// The port that had to wait.
+    /// Port that was paused.
     pub port: String,
-    /// The port that told it to.
+    /// Port that sent the PAUSE frames.
     pub by: String,
-    /// PAUSE frames.
+    /// Number of PAUSE frames.
     pub frames: u64,
-    /// For how long it waited, where the device counts that.
+    /// Total pause time; `None` if the device does not count it.
     pub time: Option<Nanos>,
 }
 
-/// Of each port of a device that counts PAUSE frames, both ways, also where there were none.
+/// Lists the PAUSE counts of each device port that has such counters, in both directions, zeros
+/// included.
 pub fn held(record: &TrialRecord) -> Vec<Held> {
     let devices = record.ports.iter().filter(|port| port.side != Side::Tester);
     devices.flat_map(of_port).collect()

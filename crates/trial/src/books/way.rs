@@ -1,9 +1,8 @@
-//! What went into each place on the frames' way and did not come out of it: deaths that no counter
-//! names.
+//! Losses that no counter names: frames that entered a place on the path and did not leave it.
 //!
-//! Owns the differences among what SNMP agents and drivers count as received and as sent. Never
-//! reads a counter for more than it says: where a port has none of received or sent frames, there
-//! is no sum.
+//! Owns how SNMP agents and drivers differ in what they count as received and as sent. Never reads
+//! more into a counter than it says: a port without counters of received and sent frames has no
+//! sum.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +16,11 @@ use measure::Nanos;
 
 use super::{Counts, Death, Place, Seen, death, device_ports, read};
 
-/// Frames that came so shortly before a receiver closed were perhaps not the last.
+/// Margin before a receiver closes: frames that arrive within it may not have been the last ones.
 const NEARLY: Nanos = Nanos::from_millis(20);
 
-/// Frames that reached a device's port damaged: by their FCS the cable's doing, else nobody's whom
-/// a counter names.
+/// Frames that reached a device's port damaged. Those with a wrong FCS are lost on the cable, the
+/// others at the port.
 pub(super) fn damaged(port: &PortCounters) -> Vec<Death> {
     let (crc, errors) = (read(port, RX_CRC_ERRORS), read(port, RX_ERRORS));
     let cable = match &port.cable {
@@ -35,39 +34,39 @@ pub(super) fn damaged(port: &PortCounters) -> Vec<Death> {
     ]
 }
 
-/// Frames that reached a host's port with a wrong FCS, where the device's port at the other end is
-/// known. What else its driver calls an error may stand under another name too.
+/// Frames that reached a host's port with a wrong FCS, if the device port at the other end is
+/// known. Other errors of the host's driver are left out: another counter may include them too.
 pub(super) fn damaged_at_host(port: &PortCounters, record: Counts<'_>) -> Option<Death> {
     let far = device_ports(record).find(|far| far.cable.as_ref() == Some(&port.place))?;
     let cable = Place::CableOut { from: far.place.clone(), to: port.place.clone() };
     Some(death(cable, RX_CRC_ERRORS, read(port, RX_CRC_ERRORS)))
 }
 
-/// One port of a device with its cable, in frames.
+/// Frame counts of one device port and its cable.
 struct Crossing<'a> {
     port: &'a PortCounters,
     host: &'a str,
-    /// What the host sent and did not drop itself; what came to it, with what it dropped itself or
-    /// found damaged.
+    /// Frames that the host sent and did not drop itself, and frames that reached the host. The
+    /// latter include those that it dropped or found damaged.
     sent: u64,
     arrived: u64,
-    /// By the device's own count.
+    /// Frames by the device's own counters.
     received: u64,
     forwarded: u64,
 }
 
 impl Crossing<'_> {
-    /// What did not come in, of which the port says nothing.
+    /// Frames lost before the port that no counter of the port explains.
     fn missing_before(&self) -> u64 {
         self.unreceived().saturating_sub(self.dropped_in())
     }
 
-    /// What came in, whether the port counts what it dropped there as received or not.
+    /// Frames that entered the port, whether or not it counts its own drops as received.
     fn entered(&self) -> u64 {
         self.received + self.unreceived().min(self.dropped_in())
     }
 
-    /// What was sent and is not counted as received, nor as damaged.
+    /// Frames sent that the port counts neither as received nor as damaged.
     fn unreceived(&self) -> u64 {
         let damaged = read(self.port, RX_ERRORS).max(read(self.port, RX_CRC_ERRORS));
         self.sent.saturating_sub(self.received).saturating_sub(damaged)
@@ -82,8 +81,8 @@ impl Crossing<'_> {
     }
 }
 
-/// Deaths that only sums tell of. Only where all flows are datagrams and every port in use has
-/// counted what it received and what it sent: other frames would be taken for theirs.
+/// Losses that only sums reveal. Requires that all flows are datagrams and that every port in use
+/// counts received and sent frames: otherwise other frames would be taken for theirs.
 pub(super) fn sums(
     trial: &Trial,
     flows: &Seen<'_>,
@@ -98,14 +97,14 @@ pub(super) fn sums(
         - total(&crossings, Crossing::dropped_in)
         - total(&crossings, |c| c.forwarded);
     let dropped_out = total(&crossings, Crossing::dropped_out);
-    // RFC 2863 has agents count what was to be sent; most count what was. The one under which less
-    // is missing is this device's.
+    // RFC 2863 has agents count frames that were to be sent; most count frames that were sent. The
+    // device is taken to follow the rule under which fewer frames are missing.
     let to_be_sent = kept.abs() < (kept - dropped_out).abs();
     let inside = if to_be_sent { kept } else { kept - dropped_out };
     let mut deaths = Vec::new();
     let still_coming = still_coming(trial, flows);
     let mut add = |place: Place, frames: u64| {
-        // What came after the receiver had closed died nowhere.
+        // Frames that arrived after the receiver closed are not lost.
         let untold = still_coming && matches!(place, Place::CableOut { .. });
         if frames > 0 && !untold {
             deaths.push(Death { place, counter: None, frames });
@@ -127,8 +126,8 @@ pub(super) fn sums(
     deaths
 }
 
-/// Frames that crossed beside the load from a sending host, as its port or the device's at the
-/// other end of the cable tells.
+/// Frames of others that crossed beside the load from a sending host. Counted by its port or by the
+/// device's port at the other end of the cable.
 pub(super) fn others(flows: &Seen<'_>, record: Counts<'_>) -> u64 {
     let sent = |(host, own): (String, OfPort)| own.is_sender.then_some((host, own.sent));
     let beside = |(host, sent): (String, u64)| {
@@ -142,19 +141,19 @@ pub(super) fn others(flows: &Seen<'_>, record: Counts<'_>) -> u64 {
     by_port(flows).into_iter().filter_map(sent).map(beside).sum()
 }
 
-/// What the flows of a host's port came to together.
+/// Totals of the flows of one host port.
 #[derive(Debug, Clone, Copy, Default)]
 struct OfPort {
     is_sender: bool,
     sent: u64,
-    /// With duplicates, and what the receiver rejected.
+    /// Frames that arrived, including duplicates and frames that the receiver rejected.
     arrived: u64,
-    /// The device's own count stands for a receiver here.
+    /// True if the device's own count replaces a receiver here.
     is_counted_by_device: bool,
 }
 
-/// Of every port that sends or receives, by its name. One look at each flow: a mesh has more flows
-/// than ports by as many as there are ports.
+/// Sums the flows of every port that sends or receives, by the port's name. Visits each flow once:
+/// a mesh of n ports has about n² flows.
 fn by_port(flows: &Seen<'_>) -> BTreeMap<String, OfPort> {
     let mut ports: BTreeMap<&PortRef, OfPort> = BTreeMap::new();
     for (flow, seen) in flows {
@@ -169,8 +168,8 @@ fn by_port(flows: &Seen<'_>) -> BTreeMap<String, OfPort> {
     ports.into_iter().map(|(port, own)| (port.to_string(), own)).collect()
 }
 
-/// Whether frames still came, or may have, when receivers closed: a sender was held up, or a queue
-/// was not empty yet.
+/// True if frames were still arriving, or may have been, when receivers closed: a sender was
+/// delayed, or a queue was not empty yet.
 fn still_coming(trial: &Trial, flows: &Seen<'_>) -> bool {
     let phases = trial.phases;
     let open = (phases.load + phases.residual).saturating_sub(NEARLY);
@@ -201,17 +200,18 @@ fn crossings<'a>(
         let sent = own_flows.sent;
         let arrived = own_flows.arrived
             + died(&|place| matches!(place, Place::Receiver(port) if port == host));
-        // What a host says beside the load, to be found and the like, crosses the device too.
+        // The host's other frames, such as ARP, cross the device too.
         let own = |name: &str| {
             let port = record.ports.iter().find(|p| p.side == Side::Tester && p.place == host);
             port.map_or(0, |port| read(port, name))
         };
         let damaged = died(&|place| matches!(place, Place::CableOut { to, .. } if to == host));
         let (sent, arrived) = (sent.max(own(TX_PACKETS)), arrived.max(own(RX_PACKETS)) + damaged);
-        // Where the device's own count stands for the receiver, no cable is left to lose any.
+        // Where the device's own count replaces the receiver, there is no cable left to lose frames
+        // on.
         let left = if own_flows.is_counted_by_device { read(port, TX_PACKETS) } else { 0 };
         let arrived = arrived.max(left);
-        // A host's port that spreads over several cables has sent so much over all of them.
+        // A host port that spreads over several cables has one total for all of them.
         if crossings.iter().any(|crossing| crossing.host == host) {
             return None;
         }
@@ -226,6 +226,6 @@ fn crossings<'a>(
             forwarded: count(TX_PACKETS)?,
         });
     }
-    // What went in at a port of which the device tells nothing is not known to have gone in.
+    // Frames that entered by a port without device counters cannot be accounted for.
     (ports.len() == crossings.len()).then_some(crossings)
 }

@@ -1,6 +1,6 @@
-//! A flow of datagrams: frames of which sizes, when, to whom, from what and counted by what.
+//! Datagram flows: frame sizes, schedule, addressing, and the methods of sending and counting.
 //!
-//! Data only. Never knows how a host does it.
+//! Data only. Never knows how a host carries them out.
 
 use std::fmt;
 
@@ -10,40 +10,40 @@ use serde::{Deserialize, Serialize};
 
 use super::Schedule;
 
-/// A one-way flow of UDP frames.
+/// One-way flow of UDP frames.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Datagrams {
-    /// The sizes of its frames, with FCS.
+    /// Frame sizes, FCS included.
     pub frames: FrameMix,
-    /// How fast.
+    /// Schedule of the frames.
     pub schedule: Schedule,
-    /// What sends them.
+    /// Method of sending.
     pub backend: Backend,
-    /// What counts them.
+    /// Method of counting at the receiver.
     #[serde(default)]
     pub receiver: Reception,
-    /// The most frames a late sender may send back to back to catch up.
+    /// Most frames that a late sender may send back to back to catch up.
     pub burst_limit: u32,
-    /// How many threads share the load, each with a processor and where it can a queue of its own;
-    /// at least 1. Frames of different threads may overtake each other.
+    /// Number of sending threads, at least 1. Each has a processor and, where possible, a queue of
+    /// its own. Frames of different threads may overtake each other.
     #[serde(default = "one_sender", skip_serializing_if = "is_one")]
     pub senders: u16,
-    /// What stands before the payload, and what varies of it.
+    /// Headers before the payload, and which of their fields vary.
     #[serde(default)]
     pub headers: Headers,
-    /// To whom they are addressed on the link.
+    /// Link-layer destination of the frames.
     #[serde(default, skip_serializing_if = "Destination::is_receiver")]
     pub destination: Destination,
-    /// Whether what came of each of its conversations is told apart.
+    /// True if received frames are counted per conversation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub conversations: bool,
-    /// Whether only its counts are read.
+    /// True if only the flow's counts are used.
     #[serde(skip)]
     pub counts_only: CountsOnly,
 }
 
-/// Whether nobody reads a flow's distributions, so that a journal need not keep them. It is no part
-/// of what is asked: a flow is the same with and without.
+/// True if a flow's distributions are never used, so that a journal need not keep them. Not part of
+/// a flow's identity: two flows that differ only in this compare equal.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CountsOnly(pub bool);
 
@@ -53,24 +53,24 @@ impl PartialEq for CountsOnly {
     }
 }
 
-/// To whom a datagram flow's frames are addressed on the link, by MAC address.
+/// Link-layer destination of a datagram flow's frames, by MAC address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Destination {
-    /// To the receiving port, or the next hop to it.
+    /// The receiving port, or the next hop towards it.
     #[default]
     Receiver,
-    /// To everybody; the receiving port counts its own copies (RFC 2889 §5.10).
+    /// Broadcast; the receiving port counts its own copies (RFC 2889 §5.10).
     Broadcast,
-    /// To stations behind the receiving port, in turn. Before the load the port sends a frame from
+    /// Stations behind the receiving port, in turn. Before the load the port sends a frame from
     /// each of them to the flow's sender, in the same order (RFC 2889 §5.7, §5.8).
     Stations {
-        /// How many, at least 1.
+        /// Number of stations, at least 1.
         count: u32,
-        /// Frames a second before the load, at least 1.
+        /// Frames per second before the load, at least 1.
         learn_rate: u64,
-        /// How often each of them speaks. With 0 nobody does: addresses that no other trial uses,
-        /// so that the device can't know them.
+        /// Learning frames per station. With 0 no station sends any: these addresses are used by no
+        /// other trial, so the device cannot know them.
         #[serde(default = "once")]
         rounds: u32,
     },
@@ -81,12 +81,12 @@ const fn once() -> u32 {
 }
 
 impl Destination {
-    /// Whether it is the usual one.
+    /// True if the destination is the default one.
     pub fn is_receiver(&self) -> bool {
         *self == Self::Receiver
     }
 
-    /// How many frames stations send before the load.
+    /// Number of learning frames that stations send before the load.
     pub fn announcements(&self) -> u64 {
         match self {
             Self::Stations { count, rounds, .. } => u64::from(*count) * u64::from(*rounds),
@@ -94,7 +94,7 @@ impl Destination {
         }
     }
 
-    /// How long stations take to speak.
+    /// Time that the learning frames take.
     pub fn learning(&self) -> Nanos {
         match self {
             Self::Stations { learn_rate, .. } => {
@@ -112,29 +112,29 @@ measure::ranged! {
     VlanId(u16 as i64, 1..=4094, "VLAN IDs", "give the tag's VLAN ID, which is also how the device's ports are set");
 }
 
-/// The headers of a datagram flow.
+/// Headers of a datagram flow.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 pub struct Headers {
-    /// Which IP.
+    /// IP version.
     pub version: IpVersion,
-    /// The 802.1Q tag's VLAN; the tag is part of the frame's size.
+    /// VLAN of the 802.1Q tag; the tag is part of the frame size.
     pub vlan: Option<VlanId>,
-    /// How many distinct values the frames go round through.
+    /// Number of distinct values that header fields cycle through.
     pub spread: Spread,
 }
 
 impl Headers {
-    /// By how many octets a frame is larger than its IP packet: destination, source, type, the tag,
-    /// and the FCS (IEEE 802.3 §3.1.1).
+    /// Octets of a frame beyond its IP packet: destination, source, type, tag and FCS (IEEE 802.3
+    /// §3.1.1).
     pub const fn above_ip(self) -> u32 {
         const ETHERNET: u32 = 18;
         const TAG: u32 = 4;
         if self.vlan.is_some() { ETHERNET + TAG } else { ETHERNET }
     }
 
-    /// By how many octets a frame is larger than its UDP payload.
+    /// Octets of a frame beyond its UDP payload.
     pub const fn above_payload(self) -> u32 {
         const UDP: u32 = 8;
         let ip = match self.version {
@@ -145,7 +145,7 @@ impl Headers {
     }
 }
 
-/// The version of IP.
+/// Version of IP.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -167,8 +167,8 @@ impl fmt::Display for IpVersion {
     }
 }
 
-/// How many conversations one flow looks like to a device that hashes headers (RSS, ECMP): frame i
-/// uses value i modulo each count.
+/// Number of conversations that one flow presents to a device that hashes headers (RSS, ECMP):
+/// frame i uses value i modulo each count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Spread {
     /// Source ports.
@@ -183,7 +183,7 @@ impl Spread {
     /// One conversation.
     pub const NONE: Self = Self { source_ports: 1, destination_ports: 1, addresses: 1 };
 
-    /// How many conversations these are: frame i is of number i modulo so many.
+    /// Number of conversations n; frame i belongs to conversation i modulo n.
     pub fn conversations(self) -> u64 {
         let counts = [self.source_ports, self.destination_ports, self.addresses];
         repeats_after(counts.map(u64::from))
@@ -197,7 +197,7 @@ impl Default for Spread {
 }
 
 impl Datagrams {
-    /// Frames of one kind, plain UDP over IPv4, counted by what the testbed finds best.
+    /// Creates a flow of plain UDP over IPv4, counted by the best method of the testbed.
     pub fn plain(
         frames: impl Into<FrameMix>,
         schedule: Schedule,
@@ -219,7 +219,7 @@ impl Datagrams {
     }
 }
 
-/// How many threads send a flow where nothing is said.
+/// Default number of sending threads.
 pub const fn one_sender() -> u16 {
     1
 }
@@ -229,27 +229,27 @@ const fn is_one(senders: &u16) -> bool {
     *senders == 1
 }
 
-/// What puts frames on the wire.
+/// Method of putting frames on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backend {
-    /// The fastest that works here; the record says which and why.
+    /// Fastest method that works here; the record says which and why.
     #[default]
     Auto,
-    /// The kernel makes the frames itself: BPF_PROG_TEST_RUN with live frames.
+    /// BPF_PROG_TEST_RUN with live frames: the kernel makes the frames itself.
     XdpLive,
-    /// An AF_XDP socket.
+    /// AF_XDP socket.
     AfXdp,
     /// AF_PACKET and sendmmsg, past the qdisc.
     Packet,
-    /// A UDP socket and sendmmsg.
+    /// UDP socket and sendmmsg.
     Udp,
-    /// A UDP socket whose super-frames the kernel cuts up: bursts, so for overload only.
+    /// UDP socket with segmentation offload: sends in bursts, so only for overload.
     UdpGso,
 }
 
 impl Backend {
-    /// `auto`, `xdp-live`, `af-xdp`, `packet`, `udp`, `udp-gso`
+    /// Name of the method: `auto`, `xdp-live`, `af-xdp`, `packet`, `udp`, `udp-gso`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -262,25 +262,25 @@ impl Backend {
     }
 }
 
-/// What counts frames at the receiver.
+/// Method of counting frames at the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reception {
-    /// The fastest that works here; the record says which and why.
+    /// Fastest method that works here; the record says which and why.
     #[default]
     Auto,
-    /// An XDP program that counts in the kernel.
+    /// XDP program that counts in the kernel.
     Xdp,
-    /// An AF_XDP socket.
+    /// AF_XDP socket.
     AfXdp,
-    /// An AF_PACKET ring.
+    /// AF_PACKET ring.
     Packet,
-    /// A UDP socket and recvmmsg.
+    /// UDP socket and recvmmsg.
     Udp,
 }
 
 impl Reception {
-    /// `auto`, `xdp`, `af-xdp`, `packet`, `udp`
+    /// Name of the method: `auto`, `xdp`, `af-xdp`, `packet`, `udp`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",

@@ -1,4 +1,4 @@
-//! A storage flow: a job under fio's names, and the server that a trial makes for it. Data only.
+//! Storage flows: a job in fio's terms, and the server that a trial creates for it. Data only.
 
 use std::collections::BTreeMap;
 
@@ -8,45 +8,46 @@ use serde::{Deserialize, Serialize};
 use super::Messages;
 use crate::topology::PortRef;
 
-/// Reads and writes of blocks by a host (the flow's `from`) at a storage server (its `to`), so many
-/// under way all the time. The fields are fio's, under fio's names where it has one.
+/// Block reads and writes by a host (the flow's `from`) at a storage server (its `to`), with a
+/// constant number of operations in flight. Fields have fio's meanings, and its names where it has
+/// one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Storage {
-    /// fio's engine, which says how the storage is reached: `libaio` for a file or a device, `nbd`,
-    /// `rbd`. A simulated testbed has one storage and reads neither this nor `filename`.
+    /// fio engine, which defines how the storage is reached: `libaio` for a file or a device,
+    /// `nbd`, `rbd`. A simulated testbed has one storage and ignores this and `filename`.
     pub ioengine: String,
-    /// What is read and written: a path, or the engine's own name for it.
+    /// File or device to read and write: a path, or the engine's own name for it.
     pub filename: String,
-    /// In which order blocks are taken.
+    /// Order of the blocks.
     pub pattern: Pattern,
-    /// The share of reads.
+    /// Share of reads.
     pub rwmixread: ReadPercent,
     /// Octets of one read or write.
     pub bs: ByteCount,
-    /// How many jobs at once, each with a connection of its own.
+    /// Number of parallel jobs, each with its own connection.
     pub numjobs: Jobs,
-    /// Operations under way of each job.
+    /// Operations in flight per job.
     pub iodepth: QueueDepth,
-    /// Where the server copies what is written before it says so, beside its own disk. Live servers
-    /// do as they are set up; a simulated one does as is said here.
+    /// Hosts to which the server copies writes, beside its own disk, before it acknowledges them.
+    /// A simulated server follows this list; a live one replicates as it is configured.
     #[serde(default)]
     pub replicas: Vec<PortRef>,
-    /// The job's other options under fio's names; an option without a value is `1`. A simulated
-    /// testbed reads none.
+    /// Other options of the job by fio's names; an option without a value is `1`. Ignored by a
+    /// simulated testbed.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
-    /// The server that the flow's `to` is for as long as the trial lasts; none: the storage exists.
+    /// Server that runs on the flow's `to` for the trial; `None` if the storage exists already.
     #[serde(default)]
     pub server: Option<ServedMemory>,
-    /// The block device of `to` whose own times are read: `nvme0n1`.
+    /// Block device of `to` whose own service times are read: `nvme0n1`.
     #[serde(default)]
     pub disk: Option<String>,
-    /// Whether data that is there already may be written over.
+    /// True if existing data may be overwritten.
     #[serde(default)]
     pub allow_destroy: bool,
 }
 
-/// `4k`, `64KiB`, `4GB`, `4096`: fio's steps are of 1024 whichever way they are written.
+/// Parses a size as fio does: `4k`, `64KiB`, `4GB`, `4096`. Every unit is a power of 1024.
 pub fn fio_octets(text: &str) -> Option<ByteCount> {
     let at = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(at);
@@ -62,35 +63,35 @@ pub fn fio_octets(text: &str) -> Option<ByteCount> {
 }
 
 measure::ranged! {
-    /// Jobs at once.
+    /// Number of parallel jobs.
     Jobs(u16 as i64, 1..=1024, "numbers of jobs", "1 is one client");
-    /// Operations under way of a job.
+    /// Operations in flight per job.
     QueueDepth(u16 as i64, 1..=4096, "operations under way", "1 does one after the other");
     /// Share of reads in percent: 100 only reads, 0 only writes.
     ReadPercent(u8 as i64, 0..=100, "shares of reads in percent", "100 only reads");
 }
 
-/// A storage server made for a trial: memory behind a delay that stands for its disk.
+/// Storage server created for a trial: memory with a delay in place of its disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServedMemory {
-    /// How much it holds.
+    /// Capacity.
     pub size: ByteCount,
-    /// How long its disk takes to read.
+    /// Read time of the emulated disk.
     pub read: Nanos,
-    /// How long its disk takes to write.
+    /// Write time of the emulated disk.
     pub write: Nanos,
 }
 
 impl Storage {
-    /// A request and the head of an answer, of the NBD protocol: others' are about as long.
+    /// Header sizes of a request and an answer in the NBD protocol; other protocols are similar.
     const HEADS: [u64; 2] = [28, 16];
 
-    /// Operations under way of all jobs.
+    /// Operations in flight over all jobs.
     pub fn under_way(&self) -> f64 {
         f64::from(self.numjobs.get()) * f64::from(self.iodepth.get())
     }
 
-    /// What a read and its answer carry over the network.
+    /// Payload of a read and its answer on the network.
     pub const fn read_messages(&self) -> Messages {
         let [request, answer] = Self::HEADS;
         Messages {
@@ -99,13 +100,13 @@ impl Storage {
         }
     }
 
-    /// What an operation without a block would carry: a round trip as ping's.
+    /// Payload of an operation without a block: a round trip the size of a ping.
     pub const fn small_messages() -> Messages {
         let [request, answer] = Self::HEADS;
         Messages { request: ByteCount(request), answer: ByteCount(answer) }
     }
 
-    /// What a write and its answer carry over the network.
+    /// Payload of a write and its answer on the network.
     pub const fn write_messages(&self) -> Messages {
         let [request, answer] = Self::HEADS;
         Messages {
@@ -115,12 +116,12 @@ impl Storage {
     }
 }
 
-/// The order of blocks.
+/// Order of the blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
     /// One after the other.
     Sequential,
-    /// Any.
+    /// Random order.
     Random,
 }

@@ -1,5 +1,5 @@
-//! What came of TCP streams: what was sent and received, connection by connection.
-//! Never judges what held a stream up.
+//! Records of TCP streams: octets sent and received per connection. Never judges what limited a
+//! stream.
 
 use std::borrow::Cow;
 
@@ -7,34 +7,34 @@ use measure::reading::{Segment, StreamPoint};
 use measure::{ByteCount, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// TCP streams.
+/// Record of TCP streams.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct BulkRecord {
-    /// The algorithm that the kernel confirmed; empty where the sender does not tell.
+    /// Congestion control that the kernel confirmed; empty if the sender does not report it.
     pub congestion_control: String,
-    /// A full segment, where the sender's host told.
+    /// Full-sized segment, if the sender's host reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment: Option<Segment>,
     /// Payload received over the load phase.
     pub received: ByteCount,
-    /// Over this long, by the receiver's clock.
+    /// Duration of reception, by the receiver's clock.
     pub elapsed: Nanos,
-    /// One series for each stream.
+    /// Time series, one per stream.
     pub streams: Vec<StreamRecord>,
-    /// What the far end counted, where it is an iperf3 server and no agent of ours. Where it
+    /// Counts of the far end, if it is an iperf3 server instead of our agent. If that server
     /// received, `received` and `elapsed` are its own: the observation point is its program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_end: Option<FarEndRecord>,
 }
 
 impl BulkRecord {
-    /// Payload over all of the load phase, bits a second; 0 where it took no time.
+    /// Payload in bits per second over the whole load phase; 0 if it took no time.
     pub fn goodput(&self) -> f64 {
         let seconds = self.elapsed.as_secs_f64();
         if seconds > 0.0 { self.received.0 as f64 * 8.0 / seconds } else { 0.0 }
     }
 
-    /// Segments that the sender's kernel sent again, as far as it told.
+    /// Segments that the sender's kernel retransmitted, as far as known.
     pub fn retransmits(&self) -> u64 {
         let last = self.streams.iter().filter_map(|stream| stream.points.last());
         let seen: u64 = last.map(|point| point.retransmits).sum();
@@ -42,30 +42,30 @@ impl BulkRecord {
     }
 }
 
-/// An iperf3 server's own word on a flow whose far end it was.
+/// Counts of an iperf3 server at the far end of a flow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FarEndRecord {
-    /// For each stream, the payload that it read, or, where it sent, that its kernel took.
+    /// Payload per stream: octets that the server read, or, if it sent, that its kernel accepted.
     pub streams: Vec<ByteCount>,
-    /// From the start of its test to the end, by its own clock.
+    /// Duration of its test, by its own clock.
     pub elapsed: Nanos,
-    /// Segments sent again; none where it received, or its kernel does not tell.
+    /// Retransmitted segments; `None` if it received, or if its kernel does not report them.
     pub retransmits: Option<u64>,
 }
 
 /// One TCP connection over time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct StreamRecord {
-    /// Read at the sender at the end of each interval; empty where an iperf3 server sent.
+    /// Readings at the sender at the end of each interval; empty if an iperf3 server sent.
     pub points: Vec<StreamPoint>,
-    /// Payload that the receiver took in each interval of its own clock; empty where an iperf3
-    /// server received, which tells its sum only.
+    /// Payload received per interval of the receiver's clock; empty if an iperf3 server received,
+    /// which reports only its sum.
     pub received: Vec<ByteCount>,
 }
 
 impl StreamRecord {
-    /// Payload that arrived in each interval: as the receiver counted it, or, where an iperf3
-    /// server received, as its acknowledgements came in at the sender.
+    /// Payload that arrived per interval, as the receiver counted it. If an iperf3 server received,
+    /// the acknowledgements at the sender are used.
     pub fn arrived(&self) -> Cow<'_, [ByteCount]> {
         if !self.received.is_empty() {
             return Cow::Borrowed(&self.received);

@@ -1,40 +1,40 @@
-//! The receiver of frames towards a host on which nothing runs: a device's own counter of what
-//! left there.
+//! Device counters in place of a receiver, for frames towards a host on which nothing runs.
 //!
-//! Owns what such a count says and what it leaves open. Never which frames they were, in which
+//! Owns what such a count says and what it leaves open. Never says which frames left, in which
 //! order, or when.
 
 use serde::{Deserialize, Serialize};
 
-/// By so many frames a device may have sent more than were sent to it, whatever its port did at
-/// rest: neighbours speak to each other beside a load.
+/// Tolerance: excess frames that a device may have sent whatever its port did at rest. Neighbours
+/// exchange frames beside a load.
 const FEW: u64 = 8;
 
-/// What left a device's port from before the load until its count stood still.
+/// Frames that left a device's port, from before the load until its counter stood still.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCount {
-    /// The port, as in cables: `core/2`.
+    /// Port, as in cables: `core/2`.
     pub port: String,
-    /// All frames, others' among them; none where the device did not tell.
+    /// All frames, those of others included; `None` if the device did not report them.
     pub frames: Option<u64>,
-    /// So many of them may be others', as far as the port's counter moved at rest.
+    /// Frames that may be others', by the movement of the port's counter at rest.
     pub others: u64,
 }
 
 impl DeviceCount {
-    /// Of the load's frames, so many are known to have left at most: never more than were sent.
+    /// Upper bound of the load's frames that left: never more than were sent.
     pub fn left(&self, sent: u64) -> u64 {
         self.frames.unwrap_or(0).min(sent)
     }
 
-    /// By so many fewer may have: frames of others were counted in their place.
+    /// Uncertainty of [`Self::left`]: frames that may have been others', counted instead of the
+    /// load's.
     pub fn open(&self, sent: u64) -> u64 {
         let beyond = self.frames.unwrap_or(0).saturating_sub(sent);
         self.others.max(beyond).min(self.left(sent))
     }
 
-    /// How many frames, where they are more than can have been sent there: the counter then counts
-    /// something else.
+    /// Frame count if it exceeds what can have been sent there; `None` otherwise. An excess means
+    /// that the counter counts something else.
     pub fn too_many(&self, sent: u64) -> Option<u64> {
         self.frames.filter(|frames| *frames > sent.saturating_add(self.others.max(FEW)))
     }

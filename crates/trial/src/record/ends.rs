@@ -1,6 +1,6 @@
-//! What a flow's frames were called on the wire: the addresses and ports of its conversations.
+//! Addresses and ports of a flow's conversations on the wire.
 //!
-//! Owns how they count up from the first. Never chooses one: the hosts did.
+//! Owns how they count up from the first. Never chooses them: the hosts did.
 
 use std::net::SocketAddr;
 
@@ -9,17 +9,18 @@ use serde::{Deserialize, Serialize};
 use crate::flow::Spread;
 use crate::topology::AddressBlock;
 
-/// Between which addresses and ports a frame goes.
+/// Addresses and ports of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ends {
-    /// The sender's.
+    /// Sender's address and port.
     pub from: SocketAddr,
-    /// The receiver's.
+    /// Receiver's address and port.
     pub to: SocketAddr,
 }
 
 impl Ends {
-    /// Those of frame `number`, where these are the first one's and `spread` says what varies.
+    /// Returns the addresses and ports of frame `number`, if these are the first frame's and
+    /// `spread` says which fields vary.
     #[must_use]
     pub fn of_frame(&self, spread: Spread, number: u64) -> Self {
         let end = |first: SocketAddr, ports: u16| {

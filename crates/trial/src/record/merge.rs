@@ -1,8 +1,7 @@
-//! Parts of one flow's record put together: what its two ends saw, or what the senders did that
-//! share its load.
+//! Merging of partial records of one flow: from its two ends, or from senders that share its load.
 //!
-//! Owns which fields add up, and the empty records: what a part did not see it leaves as in these.
-//! Never judges: a flow that lost everything is a record like any other.
+//! Owns which fields add up, and the empty records: fields that a part did not see keep their empty
+//! value. Never judges: a flow that lost everything is a record like any other.
 
 use measure::reading::{Rejected, Stamp, Stamps};
 use measure::sequence::SequenceCounts;
@@ -14,7 +13,7 @@ use super::{
 };
 
 impl FlowRecord {
-    /// Adds what another part saw; of two ends, what the end saw that waits.
+    /// Adds another partial record of the flow; fails if its kind differs.
     pub fn merge(&mut self, other: Self) -> Result<(), OtherKind> {
         match (self, other) {
             (Self::Echo(own), Self::Echo(server)) => own.rejected.merge(&server.rejected),
@@ -29,7 +28,7 @@ impl FlowRecord {
 }
 
 impl DatagramsRecord {
-    /// Adds what another part saw.
+    /// Adds another partial record of the flow.
     pub fn merge(&mut self, other: &Self) {
         add_words(&mut self.backend, &other.backend, ", ");
         add_words(&mut self.backend_reason, &other.backend_reason, "; ");
@@ -38,7 +37,7 @@ impl DatagramsRecord {
                 all.histogram.merge(&more.histogram);
                 Some(all)
             }
-            // Of parts that received, all have to tell.
+            // Delays need a measurement from every part that received.
             (one, _) if other.receiver.is_empty() => one,
             (_, other) if self.receiver.is_empty() => other.clone(),
             _ => None,
@@ -54,7 +53,7 @@ impl DatagramsRecord {
             self.conversations.clone_from(&other.conversations);
         }
         self.rejected.merge(&other.rejected);
-        // The longer of the two: a rate over it is never more than was really kept up.
+        // The longer of the two: a rate over it is never more than was really sustained.
         self.sending = self.sending.max(other.sending);
         self.receiving = self.receiving.max(other.receiving);
         self.quiet = [self.quiet, other.quiet].into_iter().flatten().min();
@@ -67,7 +66,7 @@ impl DatagramsRecord {
     }
 }
 
-/// What both say is said once.
+/// Appends text unless it is already listed.
 fn add_words(text: &mut String, more: &str, between: &str) {
     if text.is_empty() {
         more.clone_into(text);
@@ -96,8 +95,8 @@ impl ExchangeRecord {
 }
 
 impl ReceiptRecord {
-    /// Of one way, one end knows what was received, and the other how many frames it sent: to it
-    /// all of them are lost.
+    /// Adds the other end's record of one direction. One end knows the frames received, the other
+    /// the frames it sent, and counts them all as lost.
     fn merge(&mut self, other: Self) {
         self.messages += other.messages;
         self.octets = ByteCount(self.octets.0 + other.octets.0);
@@ -111,7 +110,7 @@ impl ReceiptRecord {
     }
 }
 
-/// Nothing asked; its distributions take no memory.
+/// Empty record; its distributions take no memory.
 impl Default for EchoRecord {
     fn default() -> Self {
         Self {
@@ -130,7 +129,7 @@ impl Default for EchoRecord {
     }
 }
 
-/// Nothing sent and nothing seen; its distributions take no memory.
+/// Empty record; its distributions take no memory.
 impl Default for DatagramsRecord {
     fn default() -> Self {
         Self {
@@ -159,7 +158,7 @@ impl Default for DatagramsRecord {
     }
 }
 
-/// Nothing received; its distribution takes no memory.
+/// Empty record; its distribution takes no memory.
 impl Default for ReceiptRecord {
     fn default() -> Self {
         Self {

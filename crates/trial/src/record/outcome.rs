@@ -1,69 +1,68 @@
-//! Whether a trial may be used, and which gate did not hold.
+//! Outcome of a trial: valid, invalid with the broken gates, or failed.
 //!
-//! Owns the numbers that a broken gate is told with. Never judges: [`crate::validity`] does.
+//! Owns the values that a broken gate is reported with. Never judges: [`crate::validity`] does.
 
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// Whether a trial may be used.
+/// Outcome of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// Every gate held.
     Valid,
-    /// It ran, but a gate did not hold: not a device loss, not a figure.
+    /// The trial completed, but a gate did not hold: no device loss and no result.
     Invalid {
-        /// Each broken gate.
+        /// Broken gates.
         reasons: Vec<Defect>,
     },
-    /// It did not run to its end.
+    /// The trial did not complete.
     Failed {
-        /// What happened, in the failing part's own words.
+        /// Cause, in the failing part's own words.
         reason: String,
     },
 }
 
 impl Outcome {
-    /// Whether figures may come from it.
+    /// True if results may come from the trial.
     pub const fn is_valid(&self) -> bool {
         matches!(self, Self::Valid)
     }
 }
 
-/// A gate that did not hold.
+/// Validity gate that did not hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Defect {
-    /// What was sent differs from what was asked for by more than 0.1 %.
+    /// The offered load differs from the requested one by more than 0.1 %.
     OfferedLoad {
         /// The flow.
         flow: u16,
-        /// Frames a second asked for.
+        /// Frames per second requested.
         asked: f64,
-        /// Frames a second sent.
+        /// Frames per second sent.
         sent: f64,
     },
     /// The sender caught up with more frames back to back than allowed.
     Burst {
         /// The flow.
         flow: u16,
-        /// Longest run.
+        /// Longest run of frames.
         longest: u64,
-        /// Allowed.
+        /// Limit of such a run.
         limit: u32,
     },
-    /// Not the whole burst left, or more than it.
+    /// The sender sent fewer or more frames than the burst has.
     BurstLength {
         /// The flow.
         flow: u16,
-        /// Frames asked for.
+        /// Frames requested.
         asked: u64,
         /// Frames sent.
         sent: u64,
     },
-    /// The sender was held up and caught up, and frames were lost: no more than it sent late, so
-    /// that the loss may be its doing, or with so many sent late that how many are lost says
-    /// little.
+    /// The sender was delayed and caught up, and frames were lost. Either no more were lost than
+    /// sent late, so the sender may be the cause, or so many were late that the loss says little.
     Late {
         /// The flow.
         flow: u16,
@@ -72,65 +71,64 @@ pub enum Defect {
         /// Frames lost.
         lost: u64,
     },
-    /// The sender was held up in handing frames over, and handed its last ones over when half the
-    /// residual time or more had passed: those lost may have come after the receivers had closed.
+    /// The sender handed over its last frames in the second half of the residual time, or later.
+    /// Lost frames may have arrived after the receivers had closed.
     Overrun {
         /// The flow.
         flow: u16,
-        /// How long after the load's end.
+        /// Time after the load's end.
         by: Nanos,
         /// Frames lost.
         lost: u64,
     },
-    /// A counter on the tester's side moved.
+    /// A drop counter on the tester's side moved.
     TesterCounter {
-        /// The port, or `host` for counters of the whole host.
+        /// Port, or `host` for counters of the whole host.
         place: String,
-        /// The counter's name.
+        /// Name of the counter.
         counter: String,
-        /// By how much.
+        /// Change of the counter.
         by: u64,
     },
-    /// Frames were lost while other programs, or the hypervisor, had more of the tester's
-    /// processors than was left over: the loss may be that of frames which nobody came to carrying.
+    /// Frames were lost while other programs, or the hypervisor, used more of the tester's
+    /// processors than was idle. The loss may be the tester's.
     ForeignLoad {
         /// The host.
         host: String,
-        /// Of all its processors' time, 0…1.
+        /// Share of the host's total processor time, 0…1.
         share: f64,
     },
-    /// Frames that were not the trial's crossed a port of its flows: see
-    /// [`mod@crate::other_traffic`].
+    /// Foreign frames crossed a port of the trial's flows: see [`mod@crate::other_traffic`].
     OtherTraffic {
         /// The port.
         place: String,
-        /// Frames a second of others.
+        /// Foreign frames per second.
         rate: f64,
     },
-    /// A link went down or up while the load ran.
+    /// A link went down or up during the load.
     LinkFlap {
         /// The port.
         place: String,
     },
-    /// The device whose counter stands for the receiver did not tell what left.
+    /// The device whose counter replaces the receiver did not report the frames that left.
     Uncounted {
         /// The flow.
         flow: u16,
         /// The device's port.
         place: String,
     },
-    /// The device's counter moved by more than was sent, and by more than others speak at rest.
+    /// The device's counter moved by more than was sent, and by more than others send at rest.
     Overcounted {
         /// The flow.
         flow: u16,
         /// The device's port.
         place: String,
-        /// Frames that left there.
+        /// Frames that left the port.
         counted: u64,
         /// Frames sent.
         sent: u64,
     },
-    /// The peer saw nothing at all.
+    /// The peer received nothing at all.
     NothingReceived {
         /// The flow.
         flow: u16,

@@ -1,82 +1,82 @@
-//! What came of reads and writes: those of the client, and what the other end's host counted.
+//! Records of reads and writes: the client's operations, and the counts of the server's host.
 //!
-//! Owns the shapes and the arithmetic within one record. Never judges them: the study does.
+//! Owns the forms and the arithmetic within one record. Never judges them: the study does.
 
 use measure::{ByteCount, Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::Storage;
 
-/// Reads and writes. What the trial asked for stands in the trial; here is what was done.
+/// Reads and writes as carried out. The trial holds what was requested.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct StorageRecord {
-    /// How many jobs there were, and operations under way of each.
+    /// Number of jobs.
     pub numjobs: u16,
-    /// Operations under way of each job.
+    /// Operations in flight per job.
     pub iodepth: u16,
     /// Octets of one read or write.
     pub bs: ByteCount,
-    /// The reads.
+    /// Record of the reads.
     pub reads: OperationsRecord,
-    /// The writes.
+    /// Record of the writes.
     pub writes: OperationsRecord,
-    /// For how long operations were begun.
+    /// Time during which operations were started.
     pub elapsed: Nanos,
-    /// All that fio printed (JSON), where fio did it.
+    /// Output of fio (JSON), if fio ran the job.
     #[serde(default)]
     pub fio: Option<String>,
-    /// What the server's host told.
+    /// Counts of the server's host.
     #[serde(default)]
     pub server: ServerRecord,
-    /// Where the storage is, as the client's host tells; `None` in records of earlier versions. See
-    /// [`Self::location`].
+    /// Location of the storage as the client's host reports it; `None` in records of earlier
+    /// versions. See [`Self::location`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub location: Option<StorageLocation>,
 }
 
-/// Where a storage is, seen from the host whose operations it carries out.
+/// Location of a storage, seen from its client's host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StorageLocation {
     /// On another host: every operation crosses the network.
     Remote,
-    /// Attached to this host, or its memory: no operation leaves by a network port of it.
+    /// Attached to this host, or its memory: no operation leaves by a network port.
     Local,
-    /// Nothing tells. No share of an operation's time may be called the network's.
+    /// Unknown. No share of an operation's time may be attributed to the network.
     Unknown,
 }
 
-/// The other end of reads and writes, as its own host counted it over the load.
+/// Server side of reads and writes, as its own host counted it over the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ServerRecord {
-    /// What a server made for the trial spent on operations, its disk's time in it.
+    /// Service times of a server created for the trial, its emulated disk included.
     #[serde(default)]
     pub served: Option<ServiceTimes>,
-    /// What the kernel's diskstats say of the disk that was named; flushes are not in it.
+    /// Service times of the named disk by the kernel's diskstats, without flushes.
     #[serde(default)]
     pub disk: Option<ServiceTimes>,
 }
 
-/// Operations of each kind, and all their times together.
+/// Number of operations of each kind, and their total times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ServiceTimes {
-    /// Reads that were completed.
+    /// Completed reads.
     pub reads: u64,
-    /// The sum of their times.
+    /// Total time of the reads.
     pub reading: Nanos,
-    /// Writes that were completed.
+    /// Completed writes.
     pub writes: u64,
-    /// The sum of their times.
+    /// Total time of the writes.
     pub writing: Nanos,
 }
 
 impl ServiceTimes {
-    /// The mean of a read's times in nanoseconds; none without reads.
+    /// Mean time of a read in nanoseconds; `None` without reads.
     pub fn read(&self) -> Option<f64> {
         (self.reads > 0).then(|| self.reading.0 as f64 / self.reads as f64)
     }
 
-    /// The mean of a write's times in nanoseconds; none without writes.
+    /// Mean time of a write in nanoseconds; `None` without writes.
     pub fn write(&self) -> Option<f64> {
         (self.writes > 0).then(|| self.writing.0 as f64 / self.writes as f64)
     }
@@ -85,19 +85,19 @@ impl ServiceTimes {
 /// Operations of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperationsRecord {
-    /// Those that were completed.
+    /// Completed operations.
     pub count: u64,
-    /// Their octets.
+    /// Octets of these operations.
     pub octets: ByteCount,
-    /// Those that failed.
+    /// Failed operations.
     pub errors: u64,
-    /// From submission to completion, by the host's clock. fio's own bins are 0.8 % wide, and of a
-    /// value's bin it is the middle.
+    /// Time from submission to completion, by the host's clock. fio's own bins are 0.8 % wide; each
+    /// value is the middle of its bin.
     pub latency: Histogram,
-    /// The exact mean of what `latency` holds in nanoseconds, where who measured it has told.
+    /// Exact mean latency in nanoseconds, if reported.
     #[serde(default)]
     pub mean: Option<f64>,
-    /// Of it, what the client took until the operation was on its way, in nanoseconds.
+    /// Part of the mean that the client took to submit the operation, in nanoseconds, if reported.
     #[serde(default)]
     pub submitting: Option<f64>,
 }
@@ -116,15 +116,15 @@ impl Default for OperationsRecord {
 }
 
 impl OperationsRecord {
-    /// The mean latency in nanoseconds; none where nothing was completed.
+    /// Mean latency in nanoseconds; `None` if nothing was completed.
     pub fn mean_latency(&self) -> Option<f64> {
         (self.count > 0).then(|| self.mean.unwrap_or_else(|| self.latency.mean()))
     }
 }
 
 impl StorageRecord {
-    /// Where the storage of this job is. A server made for the trial is the other host's; an
-    /// earlier version's record without fio's output is a simulation's.
+    /// Returns the location of this job's storage. A server created for the trial is remote. A
+    /// record of an earlier version without fio's output comes from a simulation.
     pub const fn location(&self, job: &Storage) -> StorageLocation {
         match self.location {
             _ if job.server.is_some() => StorageLocation::Remote,
@@ -134,13 +134,13 @@ impl StorageRecord {
         }
     }
 
-    /// Reads and writes completed a second.
+    /// Reads and writes completed per second.
     pub fn iops(&self) -> f64 {
         let seconds = self.elapsed.as_secs_f64();
         if seconds > 0.0 { (self.reads.count + self.writes.count) as f64 / seconds } else { 0.0 }
     }
 
-    /// The mean latency of all operations in nanoseconds, each counted once; none without any.
+    /// Mean latency over all operations in nanoseconds; `None` without operations.
     pub fn mean_latency(&self) -> Option<f64> {
         let all = self.reads.count + self.writes.count;
         let sum =
@@ -148,8 +148,8 @@ impl StorageRecord {
         (all > 0).then(|| (sum(&self.reads) + sum(&self.writes)) / all as f64)
     }
 
-    /// Operations under way on average, by Little's law: operations a second x mean latency. A
-    /// record in which that is not `numjobs` x `iodepth` (within 2 %) contradicts itself.
+    /// Average number of operations in flight, by Little's law: operations per second times mean
+    /// latency. A record that differs from `numjobs` x `iodepth` by over 2 % contradicts itself.
     pub fn under_way(&self) -> Option<f64> {
         self.mean_latency().map(|nanos| self.iops() * nanos / 1e9)
     }

@@ -1,32 +1,30 @@
-//! How busy the hosts were.
-//!
-//! Never judges it: gates do.
+//! Processor load of the hosts. Never judges it: the gates do.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// How busy a host was while the load ran.
+/// Processor load of one host during the load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostUsage {
-    /// The host's name.
+    /// Name of the host.
     pub host: String,
-    /// What its kernel counted.
+    /// Load and counters by its kernel.
     #[serde(flatten)]
     pub usage: Usage,
 }
 
-/// Shares of all processors' time, and the host's own counters, over a window.
+/// Processor shares and host counters over a time window.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Usage {
-    /// Busy share of all its processors, 0…1: softirq included, stolen time not.
+    /// Busy share of all processors, 0…1, softirq included, stolen time excluded.
     pub busy: f64,
-    /// Share of all its processors spent in softirq, 0…1.
+    /// Share of all processors spent in softirq, 0…1.
     pub softirq: f64,
-    /// Share that a hypervisor took away, 0…1.
+    /// Share taken by a hypervisor, 0…1.
     pub stolen: f64,
-    /// Share that programs took which have nothing to do with the trial, 0…1: at least so much.
-    /// Zero where nobody looked.
+    /// Share used by programs unrelated to the trial, 0…1: a lower bound. Zero if it was not
+    /// measured.
     #[serde(default)]
     pub foreign: f64,
     /// Counters of the whole host that moved: `softnet_dropped`, `udp_rcvbuf_errors`…
@@ -34,7 +32,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// The share that other programs and the hypervisor had, 0…1.
+    /// Share used by other programs and the hypervisor, 0…1.
     pub fn by_others(&self) -> f64 {
         self.foreign + self.stolen
     }

@@ -1,20 +1,20 @@
-//! A direct cable that is there at another time than the device: hosts with one port each, which
-//! lead to the device or to each other.
+//! Direct cables that replace the device at another time: hosts with one port each, which lead to
+//! the device or to each other.
 //!
-//! Owns in which round a repetition over the cable was measured. Never moves a cable.
+//! Owns the round in which a repetition over the cable was measured. Never moves a cable.
 
 use serde::{Deserialize, Serialize};
 
 /// Runs that measured the direct cable in the device's place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnotherTime {
-    /// Their ids, a round each; none in a run of 0.2 in which a person moved the cables.
+    /// Run ids, one per round; empty in a run of 0.2 in which a person moved the cables.
     #[serde(default)]
     pub runs: Vec<String>,
 }
 
 impl AnotherTime {
-    /// True of a run of 0.2 in which a person moved the cables: later versions neither carry out
+    /// True for a run of 0.2 in which a person moved the cables: later versions neither carry out
     /// nor report such runs.
     pub const fn moves_cables(&self) -> bool {
         self.runs.is_empty()

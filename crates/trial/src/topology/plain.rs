@@ -1,4 +1,4 @@
-//! Topologies and their parts of which no more is known than where cables go.
+//! Constructors for topologies and parts of which only the cabling is known.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -6,14 +6,14 @@ use std::net::IpAddr;
 use super::{CableEnd, Device, DeviceKind, Host, HostPort, Topology};
 
 impl Topology {
-    /// Hosts and devices, with every cable in its place.
+    /// Creates a topology of hosts and devices.
     pub fn new(name: impl Into<String>, hosts: Vec<Host>, devices: Vec<Device>) -> Self {
         Self { name: name.into(), hosts, devices, another_time: None, shared_machine: false }
     }
 }
 
 impl HostPort {
-    /// An interface with one address.
+    /// Creates a port with one interface and one address.
     pub fn plain(name: &str, address: IpAddr, cable: CableEnd) -> Self {
         Self {
             name: name.to_owned(),
@@ -28,14 +28,14 @@ impl HostPort {
 }
 
 impl CableEnd {
-    /// A device's port.
+    /// Creates the end at a device's port.
     pub fn device(device: &str, port: impl Into<String>) -> Self {
         Self::Device { device: device.to_owned(), port: port.into() }
     }
 }
 
 impl Device {
-    /// One that nothing can be done to.
+    /// Creates a device without variants, reset or other actions.
     pub fn plain(name: &str, kind: DeviceKind) -> Self {
         Self {
             name: name.to_owned(),

@@ -1,31 +1,30 @@
-//! What of a trial runs on a host, as the way to reach it says.
+//! Role of a host in trials, derived from the way to reach it.
 //!
-//! Pure: a text in, one of three answers out. Never asks a host.
+//! Pure: text in, one of three answers out. Never contacts a host.
 
-/// How a host is reached that runs no agent of ours but an iperf3 server: before its name and the
-/// server's port.
+/// Prefix of the way to reach a host with an iperf3 server instead of our agent; its name and the
+/// server's port follow.
 pub const IPERF3: &str = "iperf3://";
 
-/// How a host is reached on which nothing runs: frames are sent to its address, and none of them is
-/// counted there.
+/// Way to reach a host on which nothing runs: frames are sent to its address and not counted there.
 pub const NOTHING: &str = "none";
 
-/// What of a trial runs on a host.
+/// Role of a host in trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Runs {
-    /// An agent of ours, which sends and counts.
+    /// Our agent, which sends and counts.
     Agent,
-    /// Somebody else's iperf3 server, and no agent.
+    /// An iperf3 server, and no agent.
     Iperf3 {
-        /// Where it listens.
+        /// Port on which the server listens.
         port: u16,
     },
-    /// Nothing: the device before it counts what leaves towards it.
+    /// Nothing: the device before the host counts the frames towards it.
     Nothing,
 }
 
 impl Runs {
-    /// On a host that is reached so.
+    /// Returns the role of a host that is reached this way.
     pub fn where_reached(reach: &str) -> Self {
         let server = || reach.strip_prefix(IPERF3)?.rsplit_once(':')?.1.parse().ok();
         match server() {
@@ -35,7 +34,7 @@ impl Runs {
         }
     }
 
-    /// Where an iperf3 server listens, if that is what runs there.
+    /// Port of the iperf3 server; `None` without one.
     pub const fn iperf3_port(self) -> Option<u16> {
         match self {
             Self::Iperf3 { port } => Some(port),

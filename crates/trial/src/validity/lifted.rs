@@ -1,7 +1,7 @@
-//! Suspicions that a trial's closed books lift.
+//! Suspicions that complete frame accounting removes.
 //!
-//! Owns when a loss is the device's although other programs had a host's processors, or its sender
-//! was late. Never lifts what was counted: a drop of the tester's own stays one.
+//! Owns when a loss is the device's although other programs used a host's processors, or its sender
+//! was late. Never removes a counted loss: a drop of the tester's own stays one.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use crate::counters::QDISC_DROPS;
 use crate::record::{DatagramsRecord, Defect, FlowRecord, Side};
 use crate::{Datagrams, FlowKind, Schedule, Trial};
 
-/// Between two arrivals further apart than so many mean gaps, a frame is missing.
+/// Gap between two arrivals, in mean gaps, above which a frame is missing.
 const PAUSE: f64 = 2.0;
 
-/// Leaves out the suspicions that the books contradict.
+/// Removes the suspicions that the accounting contradicts.
 pub(super) fn lift(reasons: &mut Vec<Defect>, trial: &Trial, counts: Counts<'_>) {
     let suspicion = |reason: &Defect| {
         matches!(reason, Defect::ForeignLoad { .. } | Defect::Late { .. }) || begun_late(reason)
@@ -27,13 +27,13 @@ pub(super) fn lift(reasons: &mut Vec<Defect>, trial: &Trial, counts: Counts<'_>)
     }
 }
 
-/// What books say in which each lost frame died in the device.
+/// Evidence from accounting that places each lost frame in the device.
 struct Evidence {
-    /// The device has processors of its own: nobody else's load slows it.
+    /// True if the device has processors of its own: other load does not slow it.
     is_apart: bool,
-    /// All died in queues at its ports' ways out.
+    /// True if all were lost in egress queues of its ports.
     at_egress: bool,
-    /// The flows that lost frames, and those of them whose frames came without pauses.
+    /// Flows that lost frames, and those of them whose frames arrived without pauses.
     lossy: BTreeSet<u16>,
     steady: BTreeSet<u16>,
 }
@@ -78,14 +78,14 @@ impl Evidence {
     }
 }
 
-/// Whether a load was faster than asked: its first frame was late, and the others followed.
+/// True if the load was faster than requested: its first frame was late, and the others followed.
 fn begun_late(reason: &Defect) -> bool {
     matches!(reason, Defect::OfferedLoad { asked, sent, .. } if sent > asked)
 }
 
-/// Whether the queue that lost frames had one to send all the time, or nearly. Then it brought
-/// through all that it can, whenever the others came: frames that are late cost only those that
-/// could have left while it was idle, and so do processors that came to it late.
+/// True if the queue that lost frames was never, or hardly ever, empty. It then delivered all that
+/// it can, whenever frames arrived. Late frames, and processors that reached it late, cost only the
+/// frames that could have left while it was idle.
 fn is_steady(asked: &Datagrams, seen: &DatagramsRecord) -> bool {
     let (gaps, came) = (seen.arrivals.count(), seen.received.unique);
     if gaps == 0 || gaps + u64::from(asked.senders.max(1)) < came {

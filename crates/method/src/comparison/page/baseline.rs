@@ -1,4 +1,4 @@
-//! Is it no worse than the baseline? The answer in a sentence, with the figures that decide it.
+//! Answer to "No worse than the baseline?" in a sentence, with the decisive figures.
 //!
 //! Says no more than the comparison does; never decides.
 
@@ -8,7 +8,7 @@ use super::sentence::percent;
 use crate::comparison::{Baseline, Compared, Row};
 
 impl Compared {
-    /// The answer: no worse than the baseline, worse, or neither shown.
+    /// Answer: no worse than the baseline, worse, or undecided.
     pub fn baseline_answer(&self) -> Answer {
         let (question, of) = (format!("No worse than {}?", self.reference), self.rows.len());
         let figures = if of == 1 { "figure" } else { "figures" };
@@ -36,8 +36,7 @@ impl Compared {
 }
 
 impl Compared {
-    /// How many figures are worse than the baseline's, or are not shown to be no worse, and what
-    /// would tell.
+    /// Counts of figures worse than the baseline's, or not shown to be no worse, and the remedy.
     pub fn baseline_counts(&self) -> String {
         let count = |answer| {
             self.rows.iter().filter(|row| row.against_baseline(self.margin) == answer).count()
@@ -64,7 +63,7 @@ impl Compared {
     }
 }
 
-/// What is not shown, and why.
+/// Lists what is not shown, and why.
 fn open(compared: &Compared, that: &dyn Fn(Baseline) -> Vec<String>) -> String {
     let mut why = Vec::new();
     if !compared.attribution.is_given() {

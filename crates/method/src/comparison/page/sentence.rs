@@ -1,7 +1,7 @@
-//! A comparison in words that a buyer understands: the question's own figure first, how sure it is,
-//! and how the further ones came out.
+//! Comparison in plain words: the primary figure first, its certainty, then the results of the
+//! others.
 //!
-//! Says no more than the rows do. Never mentions whose doing it is: that stands beside it.
+//! Says no more than the rows do. Never mentions the attribution: the page states it separately.
 
 use measure::Interval;
 use measure::comparison::{Decision, Scale};
@@ -9,11 +9,11 @@ use page::{Ends, Headline, LEAST_CONFIDENCE, Metric, RANGE, Unit, words};
 
 use crate::comparison::{Better, Blocking, Compared, Direct, Row};
 
-/// A ratio up to this, or from its inverse on, reads well as percent more or less.
+/// Largest ratio, and inverse of the smallest, that is written as a percentage.
 const MOST_PERCENT: f64 = 2.0;
 
 impl Compared {
-    /// All of it.
+    /// Whole text of the comparison.
     pub fn sentence(&self) -> String {
         let Some(first) = self.primary.map(|at| &self.rows[at]) else {
             return nothing(self);
@@ -36,7 +36,7 @@ impl Compared {
     }
 }
 
-/// What each side has instead.
+/// Lists the figures of each side if they share none.
 fn nothing(compared: &Compared) -> String {
     const MOST: usize = 4;
     let has = |names: &[String]| match names {
@@ -58,7 +58,7 @@ fn nothing(compared: &Compared) -> String {
     )
 }
 
-/// The answer of a fabric, which is none of the figures.
+/// Sentence about a fabric's non-blocking test, which is not one of the figures.
 fn blocking(compared: &Compared) -> Option<String> {
     let [own, other] = compared.nonblocking?;
     let word = |found: Blocking| match found {
@@ -77,7 +77,7 @@ fn blocking(compared: &Compared) -> Option<String> {
     ))
 }
 
-/// The p99 of what the median is told of first.
+/// Row of the p99, if the first row is its median.
 fn tail_of<'a>(compared: &'a Compared, first: &Row) -> Option<&'a Row> {
     first.quantile.filter(|q| (q - 0.5).abs() < 1e-9)?;
     let alike = |row: &&Row| {
@@ -88,8 +88,8 @@ fn tail_of<'a>(compared: &'a Compared, first: &Row) -> Option<&'a Row> {
     compared.rows.iter().find(alike)
 }
 
-/// `Of the 21 further figures 1 is better, 16 are worse, 2 are equivalent and 2 are inconclusive
-/// (about 4 more repetitions would decide one more).`
+/// Summary of further rows: `Of the 21 further figures 1 is better, 16 are worse, 2 are equivalent
+/// and 2 are inconclusive (about 4 more repetitions would decide one more).`
 fn rest(rows: &[&Row]) -> Option<String> {
     let count = |of: &dyn Fn(&Row) -> bool| rows.iter().filter(|row| of(row)).count();
     let counts = [
@@ -118,12 +118,12 @@ fn rest(rows: &[&Row]) -> Option<String> {
     })
 }
 
-/// `4 more repetitions`
+/// Number of repetitions: `4 more repetitions`.
 pub(super) fn repetitions(more: usize) -> String {
     if more == 1 { "1 more repetition".to_owned() } else { format!("{more} more repetitions") }
 }
 
-/// `B has 7.0 % fewer IOPS than A (95 % CI −7.9…−6.1 %)`
+/// Sentence about a row: `B has 7.0 % fewer IOPS than A (95 % CI −7.9…−6.1 %)`.
 fn clause(compared: &Compared, row: &Row) -> String {
     if let Some(said) = added(compared, row) {
         return said;
@@ -182,7 +182,8 @@ fn different(compared: &Compared, row: &Row) -> String {
     format!("{subject}'s {of} is {share} {word} than {reference}'s, by {by} ({})", ends(row))
 }
 
-/// What a device adds to a direct cable's time.
+/// Sentence about the latency that a device adds to a direct cable; `None` if the row is not about
+/// that.
 fn added(compared: &Compared, row: &Row) -> Option<String> {
     let own = &row.comparison;
     if row.better != Better::Less || row.unit != Unit::Nanoseconds {
@@ -213,7 +214,7 @@ fn added(compared: &Compared, row: &Row) -> Option<String> {
     ))
 }
 
-/// `median RTT (udp, 64 octets, idle)`
+/// Name of a row's figure: `median RTT (udp, 64 octets, idle)`.
 fn about(row: &Row) -> String {
     format!("{}{}", noun(row), row.case_in_brackets())
 }
@@ -247,7 +248,7 @@ const fn word(row: &Row, larger: bool) -> &'static str {
     }
 }
 
-/// The margin of a decision, as it is meant.
+/// Formats the margin of a decision.
 pub(super) fn margin(row: &Row) -> String {
     match row.comparison.scale {
         Scale::Ratio => percent(row.comparison.margin),
@@ -255,7 +256,7 @@ pub(super) fn margin(row: &Row) -> String {
     }
 }
 
-/// `95.9 % CI −7.9…−6.1 %`; of so few repetitions that there is none, that.
+/// Formats the interval: `95.9 % CI −7.9…−6.1 %`, or a note if there are too few repetitions.
 fn ends(row: &Row) -> String {
     match between(row) {
         Some(between) => {
@@ -265,7 +266,7 @@ fn ends(row: &Row) -> String {
     }
 }
 
-/// `−7.9…−6.1 %`; none of so few repetitions that there is no interval.
+/// Formats the ends: `−7.9…−6.1 %`; `None` with too few repetitions for an interval.
 fn between(row: &Row) -> Option<String> {
     let own = &row.comparison;
     let Interval { low, high, confidence: sure } = own.interval;
@@ -284,7 +285,7 @@ fn between(row: &Row) -> Option<String> {
     })
 }
 
-/// The change with its interval: `−10.0 %`, `[−10.2…−9.8 %]`.
+/// Headline of the change with its interval: `−10.0 %`, `[−10.2…−9.8 %]`.
 pub(super) fn headline(row: &Row) -> Headline {
     let interval = between(row).map(|between| format!("[{between}]")).unwrap_or_default();
     Headline { interval, ..Headline::written(change(row, row.comparison.value)) }
@@ -297,7 +298,7 @@ fn confidence(sure: f64) -> String {
     words::ends(&Ends::Confidence(sure))
 }
 
-/// `+1.2 %`, `2.41 times`, `+31 ns`
+/// Formats a change: `+1.2 %`, `2.41 times`, `+31 ns`.
 fn change(row: &Row, value: f64) -> String {
     match row.comparison.scale {
         Scale::Shift => {
@@ -319,7 +320,7 @@ fn times(ratio: f64) -> String {
     }
 }
 
-/// Two digits of an interval's width.
+/// Number of decimals for two digits of an interval's width.
 fn decimals(width: f64) -> usize {
     if width > 0.0 { (1.0 - width.log10().floor()).clamp(1.0, 3.0) as usize } else { 1 }
 }

@@ -1,6 +1,6 @@
-//! A list of runs in words and as a table: what moved, since which run, by how much.
+//! Trend of a list of runs in words and as a table: what moved, since which run, by how much.
 //!
-//! Never decides: it words what was found.
+//! Never decides: only presents the results.
 
 use measure::comparison::{Decision, Scale};
 use measure::quantile::median;
@@ -9,7 +9,7 @@ use page::{Answer, Block, Cell, Page, Section, Table, words};
 use super::{Cable, FEWEST_RUNS, Moved, Series, Trend};
 
 impl Trend {
-    /// The answer first, then figure by figure.
+    /// Builds the page: the answer first, then figure by figure.
     pub fn page(&self) -> Page {
         let (id, heading) = ("trend".to_owned(), format!("{} runs", self.runs.len()));
         let blocks = vec![Block::Table(table(self))];
@@ -24,7 +24,7 @@ impl Trend {
         }
     }
 
-    /// What moved, and how many figures did not.
+    /// Sentence about what moved, and the number of figures that did not.
     pub fn sentence(&self) -> String {
         let runs = self.runs.len();
         if self.series.is_empty() {
@@ -61,7 +61,7 @@ impl Trend {
     }
 }
 
-/// What is said of a figure that moved.
+/// Step of a figure that moved; `None` for others.
 fn told(one: &Series) -> Option<Moved> {
     one.step.filter(|_| one.decision == Decision::Different)
 }
@@ -86,7 +86,7 @@ fn moved(trend: &Trend, one: &Series, step: &Moved) -> String {
     )
 }
 
-/// Where the step may lie, if not only at one run.
+/// Runs between which the step may lie; `None` if it is certain.
 fn between(trend: &Trend, step: &Moved) -> Option<String> {
     let name = |at: usize| trend.runs[at].name.as_str();
     (step.earliest < step.latest)

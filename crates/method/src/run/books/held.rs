@@ -1,6 +1,5 @@
-//! Which ports were held back by PAUSE frames, and for how long, by what devices counted of it.
-//!
-//! Owns the sums over trials. Never says that a device limited a rate by it.
+//! Ports that PAUSE frames stopped, and for how long, by the devices' counters. Owns the sums over
+//! trials. Never says that a device limited a rate by it.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +11,7 @@ use trial::{Path, Trial};
 
 use page::words;
 
-/// Of one port, all trials together in which it was counted.
+/// Sum over all trials in which one port was counted.
 #[derive(Debug, Default)]
 struct Sum {
     frames: u64,
@@ -20,13 +19,12 @@ struct Sum {
     load: Nanos,
 }
 
-/// Sums over trials, by the port and who held it back.
+/// Sums over trials, by the paused port and the port that paused it.
 #[derive(Debug, Default)]
 pub(super) struct Held(BTreeMap<(String, String), Sum>);
 
 impl Held {
-    /// Adds a trial. One that is not valid counts too: that a sender was held back may be the
-    /// reason.
+    /// Adds a trial. An invalid one counts too: paused senders may be the reason.
     pub(super) fn take(&mut self, trial: &Trial, record: &TrialRecord) {
         if trial.path != Path::Device {
             return;
@@ -42,7 +40,7 @@ impl Held {
         }
     }
 
-    /// A sentence of the port that waited longest, and a table of all; nothing where none had to.
+    /// Sentence about the port that was paused longest, and a table of all; `None` if none was.
     pub(super) fn told(&self) -> Option<(Answer, Block)> {
         let waited = |sum: &Sum| sum.frames > 0 || sum.time.is_some_and(|time| time > Nanos::ZERO);
         told(&self.0.iter().filter(|(_, sum)| waited(sum)).collect())
@@ -69,7 +67,7 @@ fn told(sums: &BTreeMap<&(String, String), &Sum>) -> Option<(Answer, Block)> {
 }
 
 impl Sum {
-    /// Counters are read before the load and after it, so more than all is all.
+    /// Counters are read before and after the load, so shares above 100 % are clamped.
     fn share(&self) -> Option<String> {
         let share = self.time?.0 as f64 / self.load.0.max(1) as f64;
         Some(format!("{:.1}\u{a0}%", 100.0 * share.min(1.0)))

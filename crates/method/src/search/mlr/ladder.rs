@@ -1,26 +1,25 @@
-//! The loads that a search may try: rungs, each a fixed ratio above the one below.
+//! Loads that a search may try: rungs, each a fixed ratio above the one below.
 //!
-//! The ratio is the narrowest width asked for, so that two goals that look near each other look at
-//! the same loads, and bounds one rung apart are as narrow as they need to be. Never decides
-//! anything.
+//! The ratio is the narrowest requested width. Two goals with similar loads then test the same
+//! ones, and bounds one rung apart are narrow enough. Never decides anything.
 
 use super::super::LoadRange;
 
-/// A load, counted from the lowest.
+/// Index of a load, from the lowest.
 pub(super) type Rung = u32;
 
-/// A range of loads, cut up.
+/// Range of loads, divided into rungs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Ladder {
     max: f64,
-    /// A load relative to the next higher one.
+    /// Ratio of a load to the next higher one.
     ratio: f64,
     top: Rung,
 }
 
 impl Ladder {
-    /// From the highest load down, no rung below the lowest; `width` is relative to the upper of
-    /// two.
+    /// Divides the range from the highest load down, with no rung below the lowest; `width` is
+    /// relative to the upper of two.
     pub(super) fn new(range: LoadRange, width: f64) -> Self {
         let ratio = 1.0 - width;
         let max = range.max.0;
@@ -32,17 +31,17 @@ impl Ladder {
         ladder
     }
 
-    /// The highest load's rung.
+    /// Rung of the highest load.
     pub(super) const fn top(&self) -> Rung {
         self.top
     }
 
-    /// Frames a second at a rung.
+    /// Load of a rung in frames per second.
     pub(super) fn load(&self, rung: Rung) -> f64 {
         self.max * self.ratio.powf(f64::from(self.top - rung.min(self.top)))
     }
 
-    /// The highest rung whose load is no more than that; the lowest of all where none is.
+    /// Highest rung whose load is at most this; the lowest of all if there is none.
     pub(super) fn at_most(&self, load: f64) -> Rung {
         let below_top = (load / self.max).ln() / self.ratio.ln();
         let mut rung = self.top.saturating_sub(below_top.max(0.0) as Rung);
@@ -55,15 +54,16 @@ impl Ladder {
         rung
     }
 
-    /// How many rungs apart two loads of that relative width may be; at least one.
+    /// Largest distance in rungs of two loads within this relative width; at least one.
     pub(super) fn rungs(&self, width: f64) -> u32 {
         let rungs = (1.0 - width).ln() / self.ratio.ln();
         ((rungs + 1e-6) as u32).max(1)
     }
 }
 
-/// How far above the lower end to split `rungs`, so that one part is `width` doubled some times and
-/// no later halving is wasted; the parts are as even as that allows, and the lower is the smaller.
+/// Distance from the lower end at which to split `rungs`. One part is `width` times a power of two,
+/// so that no later halving is wasted. The parts are as even as that allows, and the lower is the
+/// smaller.
 pub(super) fn split(rungs: u32, width: u32) -> u32 {
     if rungs <= 2 * width {
         return rungs / 2;

@@ -1,39 +1,39 @@
-//! What the trials at one load say of it, by RFC 9971's load classification (§6.1, appendix A) and
-//! conditional throughput (§6.2, appendix B).
+//! Classification of a load by its trials (RFC 9971 §6.1, appendix A) and its conditional
+//! throughput (§6.2, appendix B).
 //!
-//! Owns the formulas. Never knows which load it is, nor what is tried next.
+//! Owns the formulas. Never knows which load it is, nor which is tried next.
 
 use measure::{FrameRate, Nanos};
 
-/// A goal, or a coarser one on the way to it.
+/// Goal, or a coarser one that precedes it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Target {
-    /// The loss ratio up to which a trial passes.
+    /// Largest loss ratio of a trial that passes.
     pub(super) loss_ratio: f64,
-    /// The share of seconds that may lie in trials that did not.
+    /// Share of seconds that may lie in failed trials.
     pub(super) exceed_ratio: f64,
-    /// Of a full-length trial.
+    /// Duration of a full-length trial.
     pub(super) duration: Nanos,
-    /// So much of full-length trials decides.
+    /// Total duration of full-length trials that decides.
     pub(super) duration_sum: Nanos,
-    /// How far apart its bounds may be.
+    /// Allowed distance of its bounds.
     pub(super) width_rungs: u32,
-    /// How much further to look each time where a bound was not found.
+    /// Factor of the search distance after a bound was not found.
     pub(super) expansion: u32,
 }
 
-/// A trial that counts.
+/// Trial that counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Trial {
-    /// As asked for, which is what counts as its effective duration.
+    /// Requested duration, which counts as its effective duration.
     pub(super) duration: Nanos,
-    /// The load as it really was.
+    /// Load as actually offered.
     pub(super) offered: FrameRate,
     pub(super) loss_ratio: f64,
 }
 
 impl Trial {
-    /// Full-length, that is.
+    /// True if the trial is full-length.
     fn is_long(&self, target: &Target) -> bool {
         self.duration >= target.duration
     }
@@ -43,26 +43,26 @@ impl Trial {
     }
 }
 
-/// What a load is to a target.
+/// Class of a load for a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// It meets the target, whatever further trials within the duration sum would show.
+    /// The load meets the target, whatever further trials within the duration sum show.
     Lower,
-    /// It does not, whatever they would show.
+    /// The load does not meet the target, whatever further trials show.
     Upper,
-    /// It depends on them.
+    /// The class depends on further trials.
     Undecided,
 }
 
-/// A load's trials.
+/// Trials at a load.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Load {
     pub(super) trials: Vec<Trial>,
-    /// How often the tester could not do it.
+    /// Number of failures of the tester.
     pub(super) refusals: u32,
 }
 
-/// Nanoseconds in trials of each kind. A short one is below the target's duration; a bad one lost
+/// Nanoseconds in trials of each kind. A short trial is below the target's duration; a bad one lost
 /// more than the target's loss ratio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Sums {
@@ -73,11 +73,11 @@ struct Sums {
 }
 
 impl Load {
-    /// Lower or upper bound, or neither yet.
+    /// Class of the load: lower bound, upper bound, or undecided.
     pub(super) fn class(&self, target: &Target) -> Class {
         let Sums { long_good, long_bad, short_good, short_bad } = self.sums(target);
         let coefficient = target.exceed_ratio / (1.0 - target.exceed_ratio);
-        // Whole nanoseconds throughout: what is not missing must be the same seen from either side.
+        // Whole nanoseconds throughout: a remainder of zero must be the same from either side.
         let balancing = (short_good as f64 * coefficient).round() as u64;
         let bad = long_bad + short_bad.saturating_sub(balancing);
         let whole = (long_good + bad).max(target.duration_sum.0);
@@ -91,8 +91,8 @@ impl Load {
         }
     }
 
-    /// The loss ratio that full-length trials kept to for all but the tolerated share of the time,
-    /// with what is missing to the duration sum counted as all lost. The load less that is the
+    /// Loss ratio that full-length trials kept for all but the tolerated share of the time. Time
+    /// missing from the duration sum counts as all lost. The load minus this share is the
     /// conditional throughput.
     pub(super) fn quantile_loss_ratio(&self, target: &Target) -> f64 {
         let mut long: Vec<&Trial> =
@@ -110,12 +110,12 @@ impl Load {
         1.0
     }
 
-    /// The lowest load really offered in a full-length trial that passed.
+    /// Lowest load actually offered in a full-length trial that passed.
     pub(super) fn offered_passing(&self, target: &Target) -> Option<FrameRate> {
         self.least_offered(|trial| trial.is_long(target) && trial.passes(target))
     }
 
-    /// The lowest load really offered in a trial that did not pass.
+    /// Lowest load actually offered in a trial that did not pass.
     pub(super) fn offered_failing(&self, target: &Target) -> Option<FrameRate> {
         self.least_offered(|trial| !trial.passes(target))
     }

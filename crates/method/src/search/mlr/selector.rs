@@ -1,7 +1,7 @@
-//! Which load one goal would try next: by way of coarser targets, each with half the width of the
-//! one before and a longer duration sum.
+//! Choice of one goal's next load, by way of coarser targets: each has half the width of the one
+//! before and a longer duration sum.
 //!
-//! Owns the strategies and their order. Never runs a trial, and never learns what the others want.
+//! Owns the strategies and their order. Never runs a trial, and never knows the other goals.
 
 use measure::Nanos;
 
@@ -10,22 +10,23 @@ use super::ladder::{Ladder, Rung, split};
 use super::ledger::{Bounds, Ledger};
 use super::load::Target;
 
-/// Beyond so many, targets before the goal are ignored: widths double with each.
+/// Largest number of targets before the goal; further ones are ignored, because widths double with
+/// each.
 const MOST_PRECEDING: u32 = 16;
 
-/// A goal's way.
+/// Progress of a goal through its targets.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Selector {
-    /// Coarsest first; the last is the goal itself.
+    /// Targets, coarsest first; the last is the goal itself.
     targets: Vec<Target>,
-    /// The present one.
+    /// Index of the current target.
     at: usize,
-    /// The bounds that the target before ended with, and at first the initial trials' loads.
+    /// Bounds at which the previous target ended; at first the initial trials' loads.
     lower: Option<Rung>,
     upper: Option<Rung>,
-    /// How far beyond a bound the next look for the other one goes.
+    /// Distance beyond a bound of the next search for the other one.
     reach: u32,
-    /// Which bound the last load was a look for.
+    /// Direction in which the last load extended the search.
     extending: Option<Way>,
 }
 
@@ -35,7 +36,7 @@ enum Way {
     Up,
 }
 
-/// The targets of a goal, coarsest first. Duration sums grow geometrically from the initial
+/// Returns the targets of a goal, coarsest first. Duration sums grow geometrically from the initial
 /// duration: 1 s, 4.58 s and 21 s for two targets before one of 21 s.
 pub(super) fn targets(goal: &Goal, ladder: &Ladder) -> Vec<Target> {
     let last = goal.preceding_targets.min(MOST_PRECEDING);
@@ -61,7 +62,7 @@ pub(super) fn targets(goal: &Goal, ladder: &Ladder) -> Vec<Target> {
 }
 
 impl Selector {
-    /// From the two loads that the initial trials ended between.
+    /// Starts between the two loads at which the initial trials ended.
     pub(super) fn new(targets: Vec<Target>, lower: Rung, upper: Rung) -> Self {
         let (lower, upper) = (Some(lower), Some(upper));
         let mut selector = Self { targets, at: 0, lower, upper, reach: 0, extending: None };
@@ -69,7 +70,7 @@ impl Selector {
         selector
     }
 
-    /// The load it wants to be tried, and for how long; `None` once it has reached its goal.
+    /// Load to try next, with its duration; `None` once the goal is reached.
     pub(super) fn nominate(&mut self, ledger: &Ledger, ladder: &Ladder) -> Option<(Rung, Nanos)> {
         loop {
             let target = self.targets[self.at];
@@ -88,8 +89,8 @@ impl Selector {
         }
     }
 
-    /// Its load was tried. Where that moved only the bound that it set out from, the next look goes
-    /// further.
+    /// Takes note that its load was tried. If that moved only the bound that it started from, the
+    /// next search goes further.
     pub(super) fn tried(&mut self, rung: Rung, ledger: &Ledger) {
         let target = self.targets[self.at];
         let bounds = ledger.bounds(&target);
@@ -103,7 +104,7 @@ impl Selector {
         }
     }
 
-    /// The first look of a target goes beyond what the one before left.
+    /// The first search of a target extends beyond the bounds of the previous one.
     fn start(&mut self) {
         let apart = match (self.lower, self.upper) {
             (Some(lower), Some(upper)) => upper.saturating_sub(lower),
@@ -117,8 +118,8 @@ impl Selector {
         self.reach = width.max(target.width_rungs).saturating_mul(target.expansion);
     }
 
-    /// Halve what was left, else look at its ends again, else look for the bound that is missing,
-    /// else halve what there is.
+    /// Halves the previous bracket, otherwise tests its ends again, otherwise looks for the missing
+    /// bound, otherwise halves the current bracket.
     fn look(
         &mut self,
         target: &Target,
@@ -153,7 +154,7 @@ impl Selector {
             (None, Some(high)) if high > 0 => {
                 self.extending = Some(Way::Down);
                 let rung = high.saturating_sub(self.reach);
-                // What is nearer to the end than the width is the end.
+                // A distance to the end below the width counts as the end.
                 Some(if rung < width { 0 } else { rung })
             }
             (Some(low), None) if low < top => {
@@ -165,8 +166,8 @@ impl Selector {
         }
     }
 
-    /// The middle; or nearer to a bound that has moved beyond where it was looked for, because the
-    /// other bound is an old one and likely far off.
+    /// Returns the middle; or a load nearer to a bound that has moved beyond its last search,
+    /// because the other bound is old and probably far off.
     fn between(&mut self, low: Rung, high: Rung, width: u32) -> Rung {
         let middle = low + split(high - low, width);
         let within = |rung: Rung| match (low + width, high.saturating_sub(width)) {

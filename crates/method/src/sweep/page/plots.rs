@@ -1,4 +1,4 @@
-//! A sweep's plots: a metric over the first parameter, each value of the second a line of its own.
+//! Plots of a sweep: a metric over the first parameter, with one line per value of the second.
 //! Draws what it is given.
 
 use page::{Axis, Image, PALETTE, Picture, Plot, Point, Scale, Series, Unit};
@@ -7,12 +7,12 @@ use crate::sweep::SweptRun;
 use crate::sweep::lines::Line;
 use page::words;
 
-/// So many lines can be told apart; the table has all of them.
+/// Number of distinguishable lines; the table has all.
 const MOST_LINES: usize = 2 * PALETTE;
-/// Values that span more than this are drawn by decades.
+/// Ratio of values beyond which the scale is logarithmic.
 const WIDE: f64 = 8.0;
 
-/// Of one metric's lines; `None` where no point has a value.
+/// Plots one metric's lines; `None` if no point has a value.
 pub(super) fn plot(lines: &[Line<'_>], points: &[&SweptRun]) -> Option<Picture> {
     let (of, unit) = (&lines.first()?.of, lines.first()?.unit);
     let mut series: Vec<Series> = Vec::new();
@@ -74,7 +74,7 @@ fn scale(values: &[f64]) -> Scale {
     if low > 0.0 && high / low > WIDE { Scale::Log } else { Scale::Linear }
 }
 
-/// The unit that a condition's name ends with.
+/// Unit in the suffix of a condition's name; `None` without one.
 fn unit_of(condition: &str) -> Option<Unit> {
     let ends = [
         ("_bytes", Unit::Bytes),

@@ -10,7 +10,7 @@ use super::sentence::{by, named, whose, why};
 use page::numbers;
 use page::words;
 
-/// So many lines can be told apart; the table has all ways.
+/// Number of distinguishable lines; the table has all paths.
 const MOST_LINES: usize = 2 * PALETTE;
 
 pub(super) fn all(anchor: &str, watched: &Watched) -> Vec<Section> {

@@ -1,4 +1,4 @@
-//! What came to light, one sentence each: for pages, logs and alerts alike.
+//! News of a watch, one sentence each: for pages, logs and alerts alike.
 
 use crate::comparison::Doing;
 use crate::watch::{Cause, Gap, Incident, Member, News, Outage, Quantity, WatchSpec};
@@ -9,7 +9,7 @@ use page::Unit;
 use page::numbers;
 use page::words;
 
-/// Any of them.
+/// Sentence about any news.
 pub fn of_news(spec: &WatchSpec, news: &News) -> String {
     match news {
         News::Changed(incident) | News::MoreOf(incident) => of_incident(spec, incident),
@@ -18,7 +18,8 @@ pub fn of_news(spec: &WatchSpec, news: &News) -> String {
     }
 }
 
-/// `The median RTT h1/eth1 -> h2/eth1 rose from 51.3 µs to 1.05 ms (…) since …; …`
+/// Sentence about an incident: `The median RTT h1/eth1 -> h2/eth1 rose from 51.3 µs to 1.05 ms (…)
+/// since …; …`.
 pub fn of_incident(spec: &WatchSpec, incident: &Incident) -> String {
     let lead = incident.lead();
     let change = &lead.change;
@@ -47,7 +48,7 @@ pub fn of_incident(spec: &WatchSpec, incident: &Incident) -> String {
     )
 }
 
-/// `51.3 µs -> 1.05 ms, 20.6 times as much (95 % CI 20.1…21.0)`
+/// Size of a change: `51.3 µs -> 1.05 ms, 20.6 times as much (95 % CI 20.1…21.0)`.
 pub(super) fn by(member: &Member) -> String {
     let change = &member.change;
     let unit = unit(member.quantity);
@@ -80,7 +81,7 @@ pub(super) fn by(member: &Member) -> String {
     }
 }
 
-/// As people call it.
+/// Name of a quantity for people.
 pub(super) const fn named(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::RttP50 => "median RTT",
@@ -105,7 +106,7 @@ fn way(spec: &WatchSpec, member: &Member) -> String {
     spec.ways.get(member.way).map_or_else(String::new, crate::watch::WatchedWay::label)
 }
 
-/// Whose doing it is, and what tells so.
+/// Sentence about the cause and its evidence.
 pub(super) fn whose(spec: &WatchSpec, doing: &Doing) -> String {
     let has_cable = spec.ways.iter().any(crate::watch::WatchedWay::is_direct);
     let cable =
@@ -132,7 +133,7 @@ pub(super) fn whose(spec: &WatchSpec, doing: &Doing) -> String {
     }
 }
 
-/// `h1/eth1 -> h2/eth1 answers nothing since …`
+/// Sentence about an outage: `h1/eth1 -> h2/eth1 answers nothing since …`.
 pub fn of_outage(spec: &WatchSpec, outage: &Outage) -> String {
     let way = spec.ways.get(outage.way).map_or_else(String::new, crate::watch::WatchedWay::label);
     let (after, from) = (words::moment(outage.after_unix_ns), words::moment(outage.from_unix_ns));
@@ -149,7 +150,7 @@ pub fn of_outage(spec: &WatchSpec, outage: &Outage) -> String {
     }
 }
 
-/// `Nothing was watched from … to …, 3 min: the machine slept.`
+/// Sentence about a gap: `Nothing was watched from … to …, 3 min: the machine slept.`
 pub fn of_gap(gap: &Gap) -> String {
     let (from, to) = (words::moment(gap.from_unix_ns), words::moment(gap.to_unix_ns));
     let (lasted, why) = (numbers::span(gap.lasted()), why(gap));
@@ -159,7 +160,7 @@ pub fn of_gap(gap: &Gap) -> String {
     }
 }
 
-/// `hosts' agents could not be had (reach host `h1`: …)`
+/// Cause of a gap in words: `hosts' agents could not be had (reach host `h1`: …)`.
 pub fn why(gap: &Gap) -> String {
     let why = match gap.cause {
         Cause::ClockStep => {
