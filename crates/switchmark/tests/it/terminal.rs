@@ -148,7 +148,8 @@ fn a_reader_that_goes_away_is_no_error() {
             .expect("switchmark starts");
         let said = String::from_utf8_lossy(&ended.stderr);
         assert_eq!(ended.status.code(), Some(code), "{args:?}: {said}");
-        assert_eq!(said.is_empty(), code != 2, "{args:?}: {said}");
+        let explains = matches!(code, 2..=4);
+        assert_eq!(!said.is_empty(), explains, "{args:?}: {said}");
     }
     assert!(page.is_file(), "the page is written though nobody reads the text");
 }
