@@ -29,6 +29,7 @@ mod smoke;
 mod steps;
 mod threads;
 mod tidy;
+mod voice;
 
 use std::process::ExitCode;
 

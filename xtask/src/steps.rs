@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    attack, bpf, circles, deny, edges, guards, makers, packages, pages, site, threads, tidy,
+    attack, bpf, circles, deny, edges, guards, makers, packages, pages, site, threads, tidy, voice,
 };
 
 /// The workspace's root: the folder above this crate's.
@@ -22,6 +22,7 @@ pub fn root() -> PathBuf {
 pub fn check() -> Result<()> {
     step("format", || run(&mut cargo(&["fmt", "--all", "--check"])))?;
     step("tidy", || tidy::check(&root()))?;
+    step("voice", || voice::check(&root()))?;
     step("programs inside the kernel", || bpf::check(&root()))?;
     step("crate edges", edges::check)?;
     step("circles of modules", || circles::check(&root()))?;

@@ -13,9 +13,9 @@ mod truths;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use device::Profile;
+use jiff::Timestamp;
 use journal::Store;
 use measure::{FrameMix, FrameSize, Nanos, Rate};
 use method::run::Accounting;
@@ -71,7 +71,7 @@ const TRIES: Tries = Tries::known(8);
 
 /// Measures everything, writes the report and prints known values beside the measured ones.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
-    let begun = Instant::now();
+    let begun = Timestamp::now();
     let directory = args.out.clone().unwrap_or_default();
     if !directory.as_os_str().is_empty() {
         std::fs::create_dir_all(&directory).map_err(Failure::unusable)?;
@@ -126,9 +126,9 @@ const NEXT: &str = "\nNext, with two hosts and the device between them:\n  \
 
 /// Summarises the runs: each known value beside the measured one, excluded trials, and the
 /// self-test.
-fn summary(runs: &[Finished], known: &Truths, tested: &str, begun: Instant) -> String {
+fn summary(runs: &[Finished], known: &Truths, tested: &str, begun: Timestamp) -> String {
     let count = runs.len();
-    let took = begun.elapsed().as_secs();
+    let took = Timestamp::now().duration_since(begun).as_secs();
     let head =
         format!("switchmark demo · this machine · {count} runs and a self-test, {took} s\n\n");
     let left_out = together(runs).account().in_words().map(|said| said + "\n\n");

@@ -1,8 +1,8 @@
-//! Help in two lengths: with `-h` the options that people use first and two examples, with `--help`
-//! all options in groups.
+//! Help in two lengths: with `-h` the options that people use first and two examples, with
+//! `--help` all options in groups.
 //!
-//! Owns which options come first and which group each belongs to. Never describes an option: that is
-//! the option's own.
+//! Owns which options come first and the group of each. Never describes an option: that is the
+//! option's own.
 
 use clap::{Arg, Command};
 

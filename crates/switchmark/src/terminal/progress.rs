@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// that a long run does not look dead.
 const FIRST_LINE: Duration = Duration::from_secs(10);
 const LINES_APART: u32 = 3;
-const MOST_SILENT: Duration = Duration::from_secs(600);
+const MOST_SILENT: Duration = Duration::from_mins(10);
 const REDRAWN_EVERY: Duration = Duration::from_millis(100);
 /// Length of the bar, in characters.
 const BAR: usize = 10;
@@ -66,12 +66,11 @@ impl Wait {
             return;
         }
         self.last = now;
-        match self.shown {
-            Shown::Bar => redraw(&format!("{} {done}: {now_at}", bar(share)), screen::line()),
-            _ => {
-                self.next_line = (self.next_line * LINES_APART).min(MOST_SILENT);
-                speak(&format!("{done}: {now_at}"));
-            }
+        if matches!(self.shown, Shown::Bar) {
+            redraw(&format!("{} {done}: {now_at}", bar(share)), screen::line());
+        } else {
+            self.next_line = (self.next_line * LINES_APART).min(MOST_SILENT);
+            speak(&format!("{done}: {now_at}"));
         }
     }
 

@@ -43,7 +43,7 @@ pub fn truths(runs: &[Finished]) -> Truths {
             FREE => facts.extend(bridge(figures)),
             LIMITED => facts.extend(throughputs(figures)),
             groups::BLOCKING => facts.extend(uplinks(figures)),
-            storage::TESTBED => facts.extend(io_latency(figures)),
+            storage::TESTBED => facts.push(io_latency(figures)),
             _ => facts.extend(buffer(run)),
         }
     }
@@ -177,12 +177,12 @@ fn buffer(run: &Finished) -> Option<Fact> {
 }
 
 /// Latency that the switch before the storage adds to each write.
-fn io_latency(figures: &[Figure]) -> Option<Fact> {
+fn io_latency(figures: &[Figure]) -> Fact {
     let figure = figures.iter().find(|figure| {
         figure.metric == Metric::IoLatencyAdded && figure.text(Key::Estimate).is_none()
     });
     let what = "added to each storage write".to_owned();
-    Some(Fact::number(what, Unit::Nanoseconds, storage::added().0 as f64, figure))
+    Fact::number(what, Unit::Nanoseconds, storage::added().0 as f64, figure)
 }
 
 /// Returns each group of the profile, with the uplink that was found for exactly these ports.
