@@ -66,6 +66,7 @@ metrics! {
     PairGoodput "pair_goodput" [BitsPerSecond] "payload each way between ports that exchange messages, at the receipt ([fabric](../methods/fabric.md)); `statistic` says of which pairs";
     PortGroups "port_groups" [Count] "groups of ports of which some share an oversubscribed uplink ([what that claims](../methods/fabric.md#what-a-claim-means)); `null` where none was throttled, or the groups can't be separated";
     UplinkRate "uplink_rate" [BitsPerSecond] "what such an uplink carries, where it alone was full (`device`, with an interval over six floods or more); else `bound` = `at-least`, with a lower end only";
+    PortShare "port_share" [Ratio] "best rate of a port that is slow with every partner, as a share of the other ports' median";
     Nonblocking "nonblocking" [Flag] "whether every arrangement tried gets what one pair alone gets, and no flood found ports held up between their groups: 1 yes, 0 no, `null` not shown";
     Stable "stable" [Flag] "whether TCP was stable at its fair share; `null` where it is not decided; `reasons` ([ESnet's test](../methods/esnet.md))";
     RetransmitsPerGigabyte "retransmits_per_gigabyte" [Count] "TCP segments retransmitted for each gigabyte of payload, after the ramp-up: a criterion of `stable`";

@@ -51,6 +51,8 @@ pub struct StudyPage {
 /// Topic of an answer, in the order in which readers ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
+    /// Ports that are slow with every partner.
+    SlowPorts,
     /// Non-blocking?
     NonBlocking,
     /// Groups of ports that share an uplink.

@@ -32,7 +32,7 @@ pub fn check(
     let refused: Vec<ConfigError> =
         bad().filter_map(|finding| refusal(finding, &place.written, changing)).collect();
     let Some(first) = one_error(&refused, &place.name) else {
-        return Ok(bad().map(in_words).collect());
+        return Ok(warnings(bad()));
     };
     Err(first.into())
 }
@@ -68,7 +68,20 @@ fn one_error(refused: &[ConfigError], testbed: &str) -> Option<ConfigError> {
     Some(ConfigError { message: first.message.clone(), excerpt, hint })
 }
 
-fn in_words(finding: &Finding) -> String {
-    let fix = finding.fix.as_ref().map_or_else(String::new, |fix| format!(" (`{fix}`)"));
-    format!("{}: {}: {}{fix}", finding.place, finding.check, finding.found)
+/// One line for each thing that was found, with all places where it was found; the fix is that of
+/// the first.
+fn warnings<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<String> {
+    let mut grouped: Vec<(&Finding, Vec<&str>)> = Vec::new();
+    for finding in findings {
+        let is_same = |one: &Finding| one.check == finding.check && one.found == finding.found;
+        match grouped.iter_mut().find(|(first, _)| is_same(first)) {
+            Some((_, places)) => places.push(&finding.place),
+            None => grouped.push((finding, vec![&finding.place])),
+        }
+    }
+    let line = |(finding, places): (&Finding, Vec<&str>)| {
+        let fix = finding.fix.as_ref().map_or_else(String::new, |fix| format!(" (`{fix}`)"));
+        format!("{}: {}: {}{fix}", places.join(", "), finding.check, finding.found)
+    };
+    grouped.into_iter().map(line).collect()
 }

@@ -514,3 +514,39 @@ fn ports_that_can_not_be_measured_between_are_told() {
         assert!(output.status.code() == Some(2) && told.contains(says), "{line}: {told}");
     }
 }
+
+/// A damaged cable makes one port slow with every partner: it is named, and the switch is not blamed
+/// for its sharing; without it nobody is named.
+#[test]
+fn a_slow_port_is_named_and_the_switch_not_blamed() {
+    let scratch = Scratch::new("slow-port");
+    for (cables, slow) in
+        [("cables = [{ ports = \"4\", damaged = { in = 0.05 } }]", true), ("", false)]
+    {
+        let profile = scratch.path("eight.toml");
+        let text = format!(
+            "name = \"eight\"\nports = 8\nrate = \"1Gbit\"\nlink_delay = \"500ns\"\n\
+             forwarding = {{ mode = \"store-and-forward\", latency = \"2us\" }}\n\
+             buffer = {{ per_port = \"512KiB\" }}\n{cables}\n"
+        );
+        std::fs::write(&profile, text).expect("writes");
+        let testbed = format!("sim:{}", profile.display());
+        let ran = Command::new(switchmark())
+            .args(["fabric", "--testbed", &testbed, "--seed", "1", "--json", "-q", "--journal"])
+            .arg(scratch.path("journal.db"))
+            .output()
+            .expect("switchmark starts");
+        let rows = json(&ran);
+        let of = |metric: &str| -> Vec<serde_json::Value> {
+            let all = rows["figures"].as_array().expect("figures").iter();
+            all.filter(|figure| figure["metric"] == metric).cloned().collect()
+        };
+        let named: Vec<_> =
+            of("port_share").iter().map(|figure| figure["where"]["slow_port"].clone()).collect();
+        let expected: &[&str] = if slow { &["h4/eth1"] } else { &[] };
+        assert_eq!(named, expected, "{rows}");
+        let answer = of("nonblocking")[0]["value"].clone();
+        let expected = if slow { serde_json::Value::Null } else { 1.0.into() };
+        assert_eq!(answer, expected, "{rows}");
+    }
+}

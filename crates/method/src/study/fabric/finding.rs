@@ -7,6 +7,7 @@ mod exchanges;
 mod groups;
 mod nonblocking;
 mod reconcile;
+mod slow;
 
 use measure::ByteCount;
 use std::collections::BTreeMap;
@@ -25,6 +26,7 @@ use crate::study::{Row, Ways};
 pub(super) use exchanges::{Exchange, Goodput, PairCase};
 pub(super) use groups::PortGroups;
 pub(super) use nonblocking::{Nonblocking, ShareRange};
+pub(super) use slow::SlowPort;
 
 /// Structures inferred from floods, by scene.
 pub(super) type Structures = BTreeMap<usize, Inferred>;
@@ -45,6 +47,8 @@ pub(super) struct SceneFinding {
     /// Names of the ports, in the device's order.
     pub(super) ports: Vec<String>,
     pub(super) exchanges: Vec<Exchange>,
+    /// Ports that are slow with every partner.
+    pub(super) slow: Vec<SlowPort>,
     /// Groups of ports; `None` without a flood.
     pub(super) groups: Option<PortGroups>,
     /// Non-blocking answer; `None` for direct cables.
@@ -74,6 +78,7 @@ impl FabricFinding {
         for scene in &mut self.scenes {
             all.extend(scene.exchanges.iter_mut().flat_map(Exchange::values));
             floods.extend(scene.groups.iter_mut().flat_map(PortGroups::values));
+            answers.extend(scene.slow.iter_mut().map(|port| &mut port.value));
             answers.extend(scene.nonblocking.iter_mut().map(|answer| &mut answer.value));
         }
         all.extend(floods);
@@ -104,13 +109,20 @@ impl Measured<'_> {
         let found = self.structures.get(&at);
         let mut groups = found.map(|found| PortGroups::new(self, scene, found));
         let mut nonblocking = nonblocking::answer(self, at);
+        let slow = if nonblocking.is_some() { slow::slow_ports(self, at) } else { Vec::new() };
+        if let Some(answer) = nonblocking.as_mut().filter(|_| !slow.is_empty()) {
+            reconcile::excuse(answer);
+        }
         if let (Some(groups), Some(answer)) = (&mut groups, &mut nonblocking) {
-            reconcile::reconcile(groups, answer, self.spec.margin);
+            let is_slow =
+                |port: usize| slow.iter().any(|s| s.name == scene.ports[port].to_string());
+            reconcile::reconcile(groups, answer, self.spec.margin, &is_slow);
         }
         SceneFinding {
             who: self.ways.place(scene.way).who,
             ports: scene.ports.iter().map(PortRef::to_string).collect(),
             exchanges: exchanges::all(self, at),
+            slow,
             groups,
             nonblocking,
         }

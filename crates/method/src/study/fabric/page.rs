@@ -1,7 +1,7 @@
 //! A fabric on a page: whether it blocks, the goodput of pairs by nodes and by message size, and
 //! pictures of its groups of ports and of its pairs.
 //!
-//! Owns the two tables. Never computes a value.
+//! Owns the tables. Never computes a value.
 
 mod answers;
 mod pictures;
@@ -33,8 +33,11 @@ impl Finding for FabricFinding {
 }
 
 fn page(found: &FabricFinding) -> StudyPage {
-    let mut blocks: Vec<Block> =
-        [by_nodes(found), by_message(found)].into_iter().flatten().map(Block::Table).collect();
+    let mut blocks: Vec<Block> = [slow_ports(found), by_nodes(found), by_message(found)]
+        .into_iter()
+        .flatten()
+        .map(Block::Table)
+        .collect();
     for pictures in [pictures::groups(found), pictures::pairs(found)] {
         if !pictures.is_empty() {
             blocks.push(Block::Pictures(pictures));
@@ -44,8 +47,26 @@ fn page(found: &FabricFinding) -> StudyPage {
     let own = Some(section).filter(|section| !section.blocks.is_empty());
     let sections = own.into_iter().chain(streams::section(&found.streams, None));
     StudyPage { sections: sections.collect(), ..StudyPage::default() }
+        .with_answers(Topic::SlowPorts, answers::slow_ports(found))
         .with_answers(Topic::NonBlocking, answers::nonblocking(found))
         .with_answers(Topic::Groups, answers::groups(found))
+}
+
+/// Ports that are slow with every partner.
+fn slow_ports(found: &FabricFinding) -> Option<Table> {
+    let rows = found.devices().into_iter().flat_map(|scene| {
+        scene.slow.iter().map(|port| {
+            vec![
+                Cell::path(scene.who.name()),
+                Cell::text(&port.name),
+                Cell::number(port.partners.to_string()),
+                Cell::value(&port.value),
+            ]
+        })
+    });
+    Table::new("Slow ports", ["device", "port", "partners", "share of the other ports' rate"])
+        .with_rows(rows)
+        .unless_empty()
 }
 
 /// Layout of one of the two tables.
@@ -210,6 +231,7 @@ mod tests {
         let mut rounds = exchange(sweep, 4, 90.0);
         rounds.worst_round = Some(goodput(Some(40.0)));
         let device = SceneFinding {
+            slow: Vec::new(),
             who: Who::Named(Subject { device: "sw1".to_owned(), variant: None }),
             ports: (1..=5).map(|number| format!("p{number}")).collect(),
             exchanges: vec![exchange(offset, 2, 108.0), told, rounds],
@@ -217,6 +239,7 @@ mod tests {
             nonblocking: None,
         };
         let cables = SceneFinding {
+            slow: Vec::new(),
             who: Who::Cable,
             ports: Vec::new(),
             exchanges: vec![exchange(None, 4, 111.0)],

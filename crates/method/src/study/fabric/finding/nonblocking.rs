@@ -73,7 +73,7 @@ fn is_missing_pairs(measured: Measured<'_>, scene: usize) -> bool {
     rounds.map(|(_, round)| round).any(|round| round.noted.caveats.contains(&Caveat::SilentPairs))
 }
 
-fn is_matching(cell: &Cell) -> bool {
+pub(super) fn is_matching(cell: &Cell) -> bool {
     cell.arrangement.is_none_or(Arrangement::is_matching)
 }
 

@@ -4,13 +4,30 @@
 //! Owns the only place where the two answers meet. Never makes either more certain than the other's
 //! evidence allows.
 
-use super::super::infer::Finding;
+use super::super::infer::{Finding, Group, Uplink};
 use super::{Nonblocking, PortGroups};
 use page::{Caveat, Figure, Key, Verdict};
 
+/// Withdraws a *no* that slow ports explain as well: one port that is slow with every partner lowers
+/// the mean over all pairs, and no control tells it from the device's sharing.
+pub(super) fn excuse(answer: &mut Nonblocking) {
+    if answer.value.value == Some(0.0) {
+        answer.value.value = None;
+        answer.value.verdict = Verdict::Undetermined;
+        answer.value.caveats.push(Caveat::NotResolved);
+        answer.value.caveats.sort();
+        answer.value.caveats.dedup();
+    }
+}
+
 /// Reconciles both answers. A pair that gets less than `margin` below its goodput alone is blocked.
-pub(super) fn reconcile(groups: &mut PortGroups, answer: &mut Nonblocking, margin: f64) {
-    if let Some(share) = held_up(groups).filter(|share| *share < 1.0 - margin) {
+pub(super) fn reconcile(
+    groups: &mut PortGroups,
+    answer: &mut Nonblocking,
+    margin: f64,
+    is_slow: &dyn Fn(usize) -> bool,
+) {
+    if let Some(share) = held_up(groups, is_slow).filter(|share| *share < 1.0 - margin) {
         block(answer, share, groups.value.verdict);
         return;
     }
@@ -38,9 +55,14 @@ pub(super) fn reconcile(groups: &mut PortGroups, answer: &mut Nonblocking, margi
 }
 
 /// Share of its rate that a port keeps in the worst flood; `None` unless groups with short uplinks
-/// are certain.
-fn held_up(groups: &PortGroups) -> Option<f64> {
+/// are certain, and one of them is more than a slow port by itself.
+fn held_up(groups: &PortGroups, is_slow: &dyn Fn(usize) -> bool) -> Option<f64> {
     let Finding::Blocking { share, .. } = groups.found.finding else { return None };
+    let is_short = |group: &&Group| matches!(group.uplink, Uplink::Rate(_));
+    let mut short = groups.found.groups().iter().filter(is_short).peekable();
+    if short.peek().is_some() && short.all(|group| group.ports.iter().all(|port| is_slow(*port))) {
+        return None;
+    }
     let value = &groups.value;
     let is_told = value.value.is_some() && value.verdict == Verdict::DeviceLimited;
     (is_told && !value.caveats.contains(&Caveat::NotResolved)).then_some(share)
