@@ -13,6 +13,8 @@ pub use agents::speak::{clear, plain, redraw, speak};
 use render::text::PAINTS;
 use serde::Serialize;
 
+use crate::terminal::ascii;
+
 /// True if stdout was a pipe whose reader closed it early.
 static UNREAD: AtomicBool = AtomicBool::new(false);
 
@@ -59,6 +61,7 @@ pub fn tell(text: &str) {
 
 /// Makes a text safe for a terminal, except for the few colours that a text of ours may have.
 fn painted(text: &str) -> String {
+    let text = &*ascii::for_locale(text);
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     let next =
         |rest: &str| PAINTS.iter().filter_map(|paint| Some((rest.find(paint)?, *paint))).min();
