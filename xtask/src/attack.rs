@@ -48,7 +48,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn of(end: End, input: Vec<u8>) -> Self {
+    fn new(end: End, input: Vec<u8>) -> Self {
         Self { end, broken: Vec::new(), input }
     }
 }
