@@ -84,7 +84,7 @@ impl Hub {
                     for (run, progress) in now {
                         let last = seen.get(&run).filter(|_| !fresh.contains(&run));
                         if let Some(event) = event(&progress, last) {
-                            self.tell(&run, event);
+                            self.send_event(&run, event);
                         }
                         seen.insert(run, progress);
                     }
@@ -94,7 +94,7 @@ impl Hub {
                     let text = error.to_string().replace(['\n', '\r'], " ");
                     let event = Bytes::from(format!("event: trouble\ndata: {text}\n\n"));
                     for run in &runs {
-                        self.tell(run, event.clone());
+                        self.send_event(run, event.clone());
                     }
                 }
             }
@@ -136,7 +136,7 @@ impl Hub {
         asked.map(|run| Ok((run.clone(), watch.progress(run)?))).collect()
     }
 
-    fn tell(&self, run: &str, event: Bytes) {
+    fn send_event(&self, run: &str, event: Bytes) {
         if let Some(followed) = self.lock().runs.get(run) {
             // Nobody may be there any more.
             let _ = followed.events.send(event);

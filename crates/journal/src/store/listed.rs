@@ -16,7 +16,7 @@ const MOST_SAID: usize = 1 << 20;
 impl Store {
     /// Lists all runs, newest first.
     pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
-        self.listed(None)
+        self.list_runs(None)
     }
 
     /// Lists all runs, newest first, with trials not counted yet ([`Self::count`] does that): fast
@@ -67,11 +67,11 @@ impl Store {
 
     /// Summary of one run, by its full id.
     pub fn summary(&self, run: &str) -> Result<RunSummary, StoreError> {
-        self.listed(Some(run))?.pop().ok_or_else(|| self.no_run(run))
+        self.list_runs(Some(run))?.pop().ok_or_else(|| self.no_run(run))
     }
 
     /// Lists all runs, or one.
-    fn listed(&self, run: Option<&str>) -> Result<Vec<RunSummary>, StoreError> {
+    fn list_runs(&self, run: Option<&str>) -> Result<Vec<RunSummary>, StoreError> {
         let said = self.said_columns()?;
         let sql = format!(
             "SELECT id, created_unix_ns, verb, testbed, status, status_reason,
