@@ -47,7 +47,7 @@ impl Clocks {
     }
 
     /// Adds new exchanges with a host's clock; returns false if they contradict each other.
-    pub fn hear(&mut self, host: &str, news: &[Exchange]) -> bool {
+    pub fn add_exchanges(&mut self, host: &str, news: &[Exchange]) -> bool {
         let bounds = |all: &[Exchange]| {
             if self.one { ClockBounds::of_one_rate(all) } else { ClockBounds::of(all) }
         };

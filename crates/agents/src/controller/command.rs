@@ -41,7 +41,7 @@ pub enum CommandError {
         cause: std::io::Error,
     },
     /// The command reported a failure.
-    #[error("`{line}` ended with {status}{}", said(.errors))]
+    #[error("`{line}` ended with {status}{}", errors_suffix(.errors))]
     Failed {
         /// The command line.
         line: String,
@@ -63,7 +63,7 @@ pub enum CommandError {
     Stopped,
 }
 
-fn said(errors: &str) -> String {
+fn errors_suffix(errors: &str) -> String {
     if errors.is_empty() { String::new() } else { format!(": {errors}") }
 }
 
@@ -123,13 +123,13 @@ fn run_within(
 ) -> Result<String, CommandError> {
     let mut child = start(command, line)?;
     let under_way = unfinished::note(format!("`{line}`"), kind(child.id()));
-    let output = child.stdout.take().map(|pipe| Reader::of(pipe, most));
-    let errors = child.stderr.take().map(|pipe| Reader::of(pipe, OUTPUT_LIMIT));
+    let output = child.stdout.take().map(|pipe| Reader::spawn(pipe, most));
+    let errors = child.stderr.take().map(|pipe| Reader::spawn(pipe, OUTPUT_LIMIT));
     let begun = Instant::now();
     let end = loop {
         match child.try_wait() {
             Ok(Some(status)) => break Ok(status),
-            Ok(None) if stop.asked() => break Err(CommandError::Stopped),
+            Ok(None) if stop.is_requested() => break Err(CommandError::Stopped),
             Ok(None) if begun.elapsed() >= limit.as_duration() => {
                 break Err(CommandError::Slow { line: line.to_owned(), limit });
             }
@@ -179,7 +179,7 @@ struct Reader {
 impl Reader {
     /// Reads on a thread of its own; output beyond `most` octets is read but dropped, so that the
     /// writer never waits.
-    fn of(mut pipe: impl Read + Send + 'static, most: usize) -> Self {
+    fn spawn(mut pipe: impl Read + Send + 'static, most: usize) -> Self {
         let text = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&text);
         let thread = thread::spawn(move || {

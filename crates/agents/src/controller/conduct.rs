@@ -121,7 +121,7 @@ impl Conduct<'_> {
         let mut sides = into_sides(collected)?;
         far_counter::stand_in(&trial.flows, self.context.topology, &mut sides);
         let flows = assemble(&trial.flows, sides, ports)?;
-        self.standing.numbers.hear(&trial.flows, &flows, trial.phases.load);
+        self.standing.numbers.observe(&trial.flows, &flows, trial.phases.load);
         Ok(self.lanes.merge(flows))
     }
 

@@ -137,7 +137,7 @@ impl DeedNote {
 }
 
 /// Lists disturbances of runs that ended without undoing them, the oldest first.
-pub fn left() -> Vec<BegunDeed> {
+pub fn abandoned_deeds() -> Vec<BegunDeed> {
     folder().map_or_else(Vec::new, |folder| left_in(&folder))
 }
 
@@ -172,7 +172,7 @@ fn take_in(folder: &Path, begun: &BegunDeed) -> Option<DeedNote> {
 /// Takes over the note of an ended run, found by the run's full id.
 pub fn take_of(run: &str, device: &str, deed: &str) -> Option<DeedNote> {
     let is_it = |one: &BegunDeed| one.origin.run == run && one.device == device && one.deed == deed;
-    take(&left().into_iter().find(is_it)?)
+    take(&abandoned_deeds().into_iter().find(is_it)?)
 }
 
 /// Reads a note; `None` if its run lives.

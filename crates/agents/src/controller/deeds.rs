@@ -19,7 +19,7 @@ use super::subjects::Subjects;
 use super::trial_error::TrialError;
 use crate::failed::Failed;
 use crate::hosts::hooks::{DeedHook, Hooks};
-use crate::protocol::in_words;
+use crate::protocol::describe_error;
 use crate::speak::speak;
 
 /// Number of attempts to undo: a repetition does no harm, and may work after a failure.
@@ -96,7 +96,9 @@ impl<'a> Doing<'a> {
     ) -> Result<Vec<DeedRecord>, Failed> {
         let mut deeds = Vec::with_capacity(trial.events.len());
         for event in &trial.events {
-            if !clock::rest_until(window.start + event.at, || stop.asked() || over.asked()) {
+            if !clock::rest_until(window.start + event.at, || {
+                stop.is_requested() || over.is_requested()
+            }) {
                 break;
             }
             let begun = clock::monotonic();
@@ -173,20 +175,20 @@ impl<'a> Doing<'a> {
             // Its note remains if it was not undone.
             self.begun.retain(|deed| deed.name != name);
             if let Err(cause) = undone {
-                left = left.and(Err(self.left(&name, &cause)));
+                left = left.and(Err(self.undo_failure(&name, &cause)));
             }
         }
         left
     }
 
-    fn left(&self, name: &str, cause: &Failed) -> Failed {
+    fn undo_failure(&self, name: &str, cause: &Failed) -> Failed {
         let device = self.device;
         let hook = self.subjects.deed(device, name).filter(|_| self.lab.is_none());
         let back = hook.and_then(|hook| hook.undo.as_deref()).map_or_else(
             || "the lab goes with this run".to_owned(),
             |line| format!("what leads back is `{line}`, with SWITCHMARK_DEVICE={device} and SWITCHMARK_DEED={name}"),
         );
-        let cause = in_words(cause);
+        let cause = describe_error(cause);
         Failed::new(format!("device `{device}` is left with `{name}` done to it: {cause}; {back}"))
     }
 
@@ -233,7 +235,7 @@ impl Drop for Doing<'_> {
     /// Undoes the disturbances even after a panic.
     fn drop(&mut self) {
         if let Err(left) = self.undo_all() {
-            speak(&in_words(&left));
+            speak(&describe_error(&left));
         }
     }
 }

@@ -82,16 +82,16 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     if args.markdown {
         speak::print(&render::markdown(&page))?;
     } else {
-        output::say(&args.data, &text(&sides, &compared, &page))?;
+        output::print_text(&args.data, &text(&sides, &compared, &page))?;
     }
     if let Some(latency) = args.operation {
         let worth = Operation { latency, hops: args.hops }.worth(&compared);
         let told = worth.map_or_else(|| "no round trips to compare".to_owned(), |w| w.sentence());
-        output::say(&args.data, &wrapped("", &told))?;
+        output::print_text(&args.data, &wrapped("", &told))?;
     }
     output::write_page(&args.data, args.report.as_deref(), || page.into())?;
     if let Some(path) = &args.junit {
-        super::junit::write(path, &junit::of(&compared))?;
+        super::junit::write(path, &junit::document(&compared))?;
     }
     Ok(outcome(&compared, is_baseline))
 }

@@ -32,7 +32,7 @@ pub fn check(
     let refused: Vec<ConfigError> =
         bad().filter_map(|finding| refusal(finding, &place.written, changing)).collect();
     let Some(first) = one_error(&refused, &place.name) else {
-        return Ok(bad().map(in_words).collect());
+        return Ok(bad().map(describe_finding).collect());
     };
     Err(first.into())
 }
@@ -68,7 +68,7 @@ fn one_error(refused: &[ConfigError], testbed: &str) -> Option<ConfigError> {
     Some(ConfigError { message: first.message.clone(), excerpt, hint })
 }
 
-fn in_words(finding: &Finding) -> String {
+fn describe_finding(finding: &Finding) -> String {
     let fix = finding.fix.as_ref().map_or_else(String::new, |fix| format!(" (`{fix}`)"));
     format!("{}: {}: {}{fix}", finding.place, finding.check, finding.found)
 }

@@ -31,7 +31,7 @@ use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::{ConfigError, outline, testbed, way_back};
 use crate::controller::{CableRun, Opened, RecordedCable};
 use crate::ownership::own_files_only;
-use crate::speak::{self, tell};
+use crate::speak::{self, print_stderr};
 use crate::terminal::progress::Watched;
 use page::numbers;
 
@@ -87,7 +87,7 @@ pub fn one(
         check(&request)?;
         let prepared = prepare_shown(&[&request.testbed], measuring.shown(), &path)?;
         let seed = measuring.seed.or(request.seed).unwrap_or_else(lone::seed);
-        let (place, run) = NewRun::asked(measuring, request, (seed, &path))?;
+        let (place, run) = NewRun::from_request(measuring, request, (seed, &path))?;
         (place, Start::New(run), prepared)
     };
     let stop = &prepared.stop;
@@ -114,7 +114,7 @@ pub fn rehearse(request: &Request) -> Result<Outcome, Failure> {
 
 /// Checks what the request alone determines.
 pub fn check(request: &Request) -> Result<(), ConfigError> {
-    let (outline, topology) = (outline::of(&request.testbed), request.testbed.topology());
+    let (outline, topology) = (outline::from_testbed(&request.testbed), request.testbed.topology());
     let known = Known { outline: Some(&outline), topology: topology.as_ref() };
     request.studies.iter().try_for_each(|study| study.check(known)).map_err(Refused::from)?;
     if let (Source::Hosts(_), Some(topology)) = (&request.testbed.source, &topology) {
@@ -167,14 +167,14 @@ impl NewRun {
     }
 
     /// Creates a requested run, with what the flags add.
-    pub fn asked(
+    pub fn from_request(
         measuring: &Measuring,
         request: Request,
         (seed, journal): (u64, &Path),
     ) -> Result<(Place, Self), Failure> {
         let Request { verb, testbed, studies, claims, .. } = request;
         let (long, label) = (measuring.yes, measuring.label.clone());
-        let another_time = another_time::asked(measuring, journal)?;
+        let another_time = another_time::from_flags(measuring, journal)?;
         let run = Self { long, label, another_time, claims, ..Self::new(verb, studies, seed) };
         Ok((testbed, run))
     }
@@ -214,7 +214,7 @@ pub fn carry_out(
     let doubts = preflight::check(&mut opened, place, studies)?;
     if !data.quiet {
         for doubt in &doubts {
-            tell(&format!("warning: {doubt}\n"));
+            print_stderr(&format!("warning: {doubt}\n"));
         }
     }
     let meta = match start {
@@ -233,7 +233,7 @@ pub fn carry_out(
             meta.notes.extend(doubts);
             hold(&mut opened, (store, &meta, place))?;
             if !data.quiet {
-                tell(&before::told(place, &meta.studies, &meta.topology));
+                print_stderr(&before::summary(place, &meta.studies, &meta.topology));
             }
             store.create_held_run(&meta, &lone::process())?;
             store.label(&meta.id, label.as_deref())?;
@@ -268,7 +268,7 @@ fn undo_left(store: &Store, run: &str, opened: &Opened) -> Result<(), Failure> {
     for begun in store.begun_deeds(run)? {
         opened.undo_left(run, &begun.device, &begun.deed).map_err(Failure::unusable)?;
         store.note_undone(run, &begun)?;
-        tell(&format!(
+        print_stderr(&format!(
             "device `{}`: `{}`, which an earlier process began, is undone\n",
             begun.device, begun.deed
         ));
@@ -366,7 +366,7 @@ fn studies(
 /// Refuses a run that would go on for days or fill the memory: that is a slip more often than a
 /// wish.
 fn is_small_enough(studies: &[StudySpec], topology: &Topology) -> Result<(), ConfigError> {
-    Need::of(studies, topology).check()?;
+    Need::for_studies(studies, topology).check()?;
     let estimate = estimate(studies, topology).time;
     if estimate <= LONGEST {
         return Ok(());
@@ -386,7 +386,7 @@ pub fn estimate(studies: &[StudySpec], topology: &Topology) -> Estimate {
 pub fn ending(error: &TestbedError) -> RunStatus {
     match error {
         TestbedError::Interrupted => RunStatus::Interrupted,
-        other => RunStatus::Failed { reason: agents::protocol::in_words(other) },
+        other => RunStatus::Failed { reason: agents::protocol::describe_error(other) },
     }
 }
 

@@ -146,7 +146,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         going.go_on(opened, &mut watcher, (clock, &mut log), (args.until, args.keep, since));
     let status = match &ended {
         Ok(()) => RunStatus::Done,
-        Err(failure) => RunStatus::Failed { reason: failure.in_words().0 },
+        Err(failure) => RunStatus::Failed { reason: failure.message_and_advice().0 },
     };
     store.set_status(&meta.id, &status)?;
     alerts.finish(&stop);
@@ -252,7 +252,7 @@ fn begin(
 /// Prints the result, writes its page, and returns the exit code.
 fn show(store: &Store, meta: RunMeta, args: &Args) -> Result<Outcome, Failure> {
     let watched = read(store, meta)?;
-    tell(&watched, &args.data, args.report.as_deref())
+    print_watch(&watched, &args.data, args.report.as_deref())
 }
 
 /// Reads a watch from the journal.
@@ -265,7 +265,11 @@ pub fn read(store: &Store, meta: RunMeta) -> Result<Watched, Failure> {
 }
 
 /// Prints a watch, and writes its page where one is asked for.
-pub fn tell(watched: &Watched, data: &Data, report: Option<&Path>) -> Result<Outcome, Failure> {
+pub fn print_watch(
+    watched: &Watched,
+    data: &Data,
+    report: Option<&Path>,
+) -> Result<Outcome, Failure> {
     let meta = &watched.meta;
     let head = format!("watch {}  {}  seed {}\n", meta.id, meta.topology.name, meta.seed);
     output::publish(data, || watched.json(), (head, watched.page()), report)?;

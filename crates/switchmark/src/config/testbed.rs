@@ -92,7 +92,7 @@ pub fn from_folder(flag: &str, text: &str, folder: &Path) -> Result<Testbed, Con
         return sim_name::parse(text, folder).map_err(|fault| source.locate(fault));
     }
     if let Some((file, delay)) = text.rsplit_once(DELAY) {
-        return delayed(flag, text, (file, delay), folder);
+        return resolve_with_delay(flag, text, (file, delay), folder);
     }
     let path = folder.join(text);
     if !path.exists() {
@@ -107,7 +107,7 @@ pub fn from_folder(flag: &str, text: &str, folder: &Path) -> Result<Testbed, Con
 }
 
 /// Resolves hosts that are to add delay.
-fn delayed(
+fn resolve_with_delay(
     flag: &str,
     text: &str,
     (file, delay): (&str, &str),

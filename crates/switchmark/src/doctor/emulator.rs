@@ -126,7 +126,7 @@ impl Limits {
         for rate in RATES.into_iter().take(effort.rates).filter(|rate| rate * CLEARLY < most) {
             let load = datagrams(Schedule::Paced(FrameRate(rate)), BURST_LIMIT);
             let trial = trial(&through, Path::Device, load, (Gate::Strict, 0), effort);
-            kept.push(Kept::of(rate, &run(&mut watched, &trial)?));
+            kept.push(Kept::from_record(rate, &run(&mut watched, &trial)?));
         }
         Ok(Self {
             most_frames_per_s: most,
@@ -138,7 +138,7 @@ impl Limits {
 }
 
 impl Kept {
-    fn of(rate: f64, record: &TrialRecord) -> Self {
+    fn from_record(rate: f64, record: &TrialRecord) -> Self {
         let own = record.ports.iter().find(|port| port.place == format!("{NAME}/emulator"));
         let told = |name: &str| own.and_then(|port| port.counters.get(name)).copied().unwrap_or(0);
         let lost = match record.flows.first() {

@@ -137,7 +137,7 @@ impl Calibration {
             for rate in RATES.into_iter().filter(|rate| rate * CLEARLY < most) {
                 let trial = trial(&pair, time, (backend, 64), Schedule::Paced(FrameRate(rate)), 0);
                 if let Told::Seen(seen) = run(&mut watched, &trial)? {
-                    all.pacing.push(Paced::of(backend, rate, &seen.flow));
+                    all.pacing.push(Paced::new(backend, rate, &seen.flow));
                 }
             }
         }
@@ -164,7 +164,7 @@ impl Calibration {
                     }
                 }
             }
-            let highest = Highest::of(backend, size, &seen);
+            let highest = Highest::new(backend, size, &seen);
             most = most.or(Some(highest.sent_frames_per_s));
             self.highest.push(highest);
         }
@@ -173,7 +173,7 @@ impl Calibration {
 }
 
 impl Highest {
-    fn of(backend: Backend, size: u32, seen: &[Seen]) -> Self {
+    fn new(backend: Backend, size: u32, seen: &[Seen]) -> Self {
         let all = |value: fn(&DatagramsRecord) -> f64| -> Vec<f64> {
             seen.iter().map(|one| value(&one.flow)).collect()
         };
@@ -210,7 +210,7 @@ impl Highest {
 }
 
 impl Paced {
-    fn of(backend: Backend, rate: f64, seen: &DatagramsRecord) -> Self {
+    fn new(backend: Backend, rate: f64, seen: &DatagramsRecord) -> Self {
         let nominal = Nanos((1e9 / rate) as u64);
         let gaps = &seen.departures;
         Self {

@@ -61,14 +61,14 @@ impl Room {
         if octets == 0 || beside.is_some_and(|all| all <= self.free) {
             return Ok(());
         }
-        let asked = format!("{} for {asked}", in_words(octets));
+        let asked = format!("{} for {asked}", format_size(octets));
         let why = match self.whole {
             0 => format!("{place} does not tell how much room it has: {remedy}"),
             _ => format!(
                 "{place} has {} free of {}, and {} of it stay free: {remedy}",
-                in_words(self.free),
-                in_words(self.whole),
-                in_words(self.reserve())
+                format_size(self.free),
+                format_size(self.whole),
+                format_size(self.reserve())
             ),
         };
         Err(FlowError::Unavailable { asked, why })
@@ -76,7 +76,7 @@ impl Room {
 }
 
 /// Formats octets as `1.5 GiB`; below 1 KiB in octets.
-fn in_words(octets: u64) -> String {
+fn format_size(octets: u64) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     match units.into_iter().find(|(_, step)| octets >= 1 << step) {
         Some((unit, step)) => format!("{:.1} {unit}", octets as f64 / (1_u64 << step) as f64),

@@ -375,15 +375,22 @@ impl Case {
                     final_duration: live.then_some(Given::new(Nanos::from_secs(1))),
                     ..Default::default()
                 };
-                asked(&request, testbed)
+                study_from_request(&request, testbed)
             }
             Question::Switching { tests, sizes } => {
                 let tests = vec![Given::new(tests.clone())];
                 let sizes = of_sizes(sizes)?.map(Given::new).collect();
-                asked(&Switching { tests, sizes, profile, ..Default::default() }, testbed)
+                study_from_request(
+                    &Switching { tests, sizes, profile, ..Default::default() },
+                    testbed,
+                )
             }
-            Question::Fabric {} => asked(&Fabric { profile, ..Default::default() }, testbed),
-            Question::Buffer {} => asked(&Depth { profile, ..Default::default() }, testbed),
+            Question::Fabric {} => {
+                study_from_request(&Fabric { profile, ..Default::default() }, testbed)
+            }
+            Question::Buffer {} => {
+                study_from_request(&Depth { profile, ..Default::default() }, testbed)
+            }
             Question::Latency { sizes, open_loop } => {
                 self.latency((sizes, *open_loop), None, testbed)
             }
@@ -404,7 +411,7 @@ impl Case {
                     blocks: Some(Given::new(Blocks::known(6))),
                     ..Default::default()
                 };
-                asked(&request, testbed)
+                study_from_request(&request, testbed)
             }
         }
     }
@@ -426,11 +433,14 @@ impl Case {
             open_loop: open_loop.map(|rate| Given::new(FrameRate(rate))),
             ..Default::default()
         };
-        asked(&request, testbed)
+        study_from_request(&request, testbed)
     }
 }
 
-fn asked<R: StudyRequest + Clone>(request: &R, testbed: &Testbed) -> Result<StudySpec, Failure> {
+fn study_from_request<R: StudyRequest + Clone>(
+    request: &R,
+    testbed: &Testbed,
+) -> Result<StudySpec, Failure> {
     Ok(request::from_flags(request, testbed)?)
 }
 

@@ -32,7 +32,7 @@ pub fn all(
     let mut failed = 0;
     for number in 0.. {
         let enough = budget.devices().is_some_and(|most| number >= most);
-        if stop.asked() || budget.is_over() || enough {
+        if stop.is_requested() || budget.is_over() || enough {
             return;
         }
         proof.progress(world, budget);
@@ -42,7 +42,7 @@ pub fn all(
         }
         match within(budget, stop, |own| ask(proof, number, &case, own, data)) {
             Ok(()) => failed = 0,
-            Err(_) if stop.asked() || budget.is_overdrawn() => return,
+            Err(_) if stop.is_requested() || budget.is_overdrawn() => return,
             Err(error) => {
                 failed += 1;
                 proof.could_not(world, number, &error);
@@ -78,8 +78,8 @@ fn within<T>(budget: &Budget, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> T {
     let (own, done) = (Stop::new(), Stop::new());
     thread::scope(|scope| {
         scope.spawn(|| {
-            while !done.asked() {
-                if stop.asked() || budget.is_overdrawn() {
+            while !done.is_requested() {
+                if stop.is_requested() || budget.is_overdrawn() {
                     own.ask();
                 }
                 thread::park_timeout(LOOK);

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use agents::controller::Stop;
-use agents::protocol::in_words;
+use agents::protocol::describe_error;
 use journal::Store;
 use measure::Nanos;
 use method::comparison::Doing;
@@ -140,7 +140,8 @@ impl Going<'_> {
     }
 
     fn is_over(&self, state: &State<'_>) -> bool {
-        self.stop.asked() || state.end.is_some_and(|end| state.clock.read().since_boot >= end)
+        self.stop.is_requested()
+            || state.end.is_some_and(|end| state.clock.read().since_boot >= end)
     }
 
     fn wait(&self, state: &mut State<'_>, until: u64) {
@@ -204,7 +205,7 @@ impl Going<'_> {
             // Something requested by name that does not exist will never exist.
             Err(error @ TestbedError::Unavailable { .. }) => return Err(error.into()),
             Err(error) => {
-                state.lost = in_words(&error);
+                state.lost = describe_error(&error);
                 state.log.warn(&format!("{}; they are asked for again", state.lost));
                 state.opened = None;
                 return Ok(());
@@ -239,7 +240,7 @@ impl Going<'_> {
         let news = state.watcher.take(&visit);
         self.store.keep_visit(&self.meta.id, (&visit, &trips), &news)?;
         for one in news {
-            self.say(state, &one);
+            self.report_news(state, &one);
         }
         Ok(())
     }
@@ -262,7 +263,7 @@ impl Going<'_> {
             match held {
                 Ok(opened) => state.opened = Some(opened),
                 Err(failed) => {
-                    let now = in_words(&failed);
+                    let now = describe_error(&failed);
                     if now != state.lost {
                         state.log.warn(&format!(
                             "{now}; asked for again after {} and more",
@@ -284,7 +285,7 @@ impl Going<'_> {
         let now = state.clock.read().unix;
         self.store.keep_news(&self.meta.id, now, news)?;
         if alerts {
-            self.say(state, news);
+            self.report_news(state, news);
         } else {
             state.log.notice(&of_news(state.watcher.spec(), news));
         }
@@ -292,7 +293,7 @@ impl Going<'_> {
     }
 
     /// Logs news, and alerts on it: on an incident the first time, and when its culprit changes.
-    fn say(&self, state: &mut State<'_>, news: &News) {
+    fn report_news(&self, state: &mut State<'_>, news: &News) {
         let (kind, worse) = match news {
             News::Changed(incident) | News::MoreOf(incident) => {
                 let known = state.told.insert(incident.number, incident.doing.clone());
@@ -308,7 +309,7 @@ impl Going<'_> {
         };
         let text = of_news(state.watcher.spec(), news).replace('\u{a0}', " ");
         state.log.notice(&text);
-        self.alerts.tell(json!({
+        self.alerts.enqueue(json!({
             "schema": page::SCHEMA,
             "verb": "watch",
             "run": self.meta.id,
