@@ -78,7 +78,7 @@ impl Hub {
             let Some((runs, fresh)) = self.next() else { return };
             seen.retain(|run, _| runs.contains(run));
             rounds += 1;
-            let told = self.look(&mut watch, rounds % AT_LEAST_EVERY == 0, (&runs, &fresh));
+            let told = self.look(&mut watch, rounds % AT_LEAST_EVERY == 0, &runs, &fresh);
             match told {
                 Ok(now) => {
                     for (run, progress) in now {
@@ -125,7 +125,8 @@ impl Hub {
         &self,
         watch: &mut Option<Box<dyn Watch>>,
         anyhow: bool,
-        (runs, fresh): (&BTreeSet<String>, &BTreeSet<String>),
+        runs: &BTreeSet<String>,
+        fresh: &BTreeSet<String>,
     ) -> Result<Vec<(String, Progress)>, Unavailable> {
         let watch = match watch {
             Some(watch) => watch,

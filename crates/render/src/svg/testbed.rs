@@ -73,7 +73,7 @@ pub(super) fn draw(testbed: &TestbedPicture) -> String {
         );
         for (i, port) in host.ports.iter().enumerate() {
             let left = x + i as f64 * room.port;
-            draw_port(&mut out, port, (left, top + HOST_HEAD), room);
+            draw_port(&mut out, port, left, top + HOST_HEAD, room);
             placed.push(Placed { host: &host.name, port, x: left + room.port / 2.0 });
         }
         x += width + room.gap;
@@ -95,7 +95,7 @@ fn write_svg(out: &mut String, text: std::fmt::Arguments<'_>) {
     out.write_fmt(text).expect("writing to a string succeeds");
 }
 
-fn draw_port(out: &mut String, port: &PicturedPort, (left, top): (f64, f64), room: Room) {
+fn draw_port(out: &mut String, port: &PicturedPort, left: f64, top: f64, room: Room) {
     let lines = if room.is_roomy() {
         let known = [&port.name, &port.rate].map(String::as_str);
         let known: Vec<&str> = known.into_iter().filter(|text| !text.is_empty()).collect();
