@@ -66,7 +66,7 @@ fn serve(cancel: &Cancel, connection: Option<String>) -> Result<(), Failed> {
     // This thread may be inside a flow's set-up when the pipe ends: the process ends without asking
     // it.
     leave::tie("listener", cancel, move || {
-        listen(&mut io::stdin().lock(), &orders, (&listening, &heard))
+        listen(&mut io::stdin().lock(), &orders, &listening, &heard)
     })?;
 
     let mut duty = AgentState::new(cancel.clone(), connection);
@@ -117,7 +117,8 @@ fn greet(from: &mut impl Read, to: &mut impl Write) -> Result<bool, Failed> {
 fn listen(
     from: &mut impl Read,
     orders: &mpsc::Sender<Request>,
-    (cancel, heard): (&Cancel, &Heard),
+    cancel: &Cancel,
+    heard: &Heard,
 ) -> Result<(), Failed> {
     loop {
         let message = protocol::read(from).map_err(broken)?;

@@ -161,7 +161,7 @@ impl Companion for Accounts {
                 Ok(before) => {
                     let counted = Counted { ports: &record.ports, sent: &sent };
                     let (changes, reading) =
-                        asked.settled((since, &before), counted, context.stop)?;
+                        asked.settled(since, &before, counted, context.stop)?;
                     ports.extend(asked.ports(&changes));
                     readings.push(reading);
                 }
@@ -174,8 +174,8 @@ impl Companion for Accounts {
             }
         }
         record.ports.extend(ports);
-        let told = (&*record.ports, &*readings);
-        far_counter::fill_in(flows, &mut record.flows, context.topology, told);
+        let (ports, topology) = (&record.ports, context.topology);
+        far_counter::fill_in(flows, &mut record.flows, topology, ports, &readings);
         record.device.readings = readings;
         Ok(())
     }

@@ -92,7 +92,7 @@ pub fn run_back(
 ) -> Result<(), CommandError> {
     let mut shell = Command::new("sh");
     shell.args(["-c", UNHEARD, line]).envs(environment.iter().copied()).stdin(Stdio::null());
-    run_within(shell, line, (limit, OUTPUT_LIMIT), (&Stop::new(), Kind::WayBack)).map(drop)
+    run_within(shell, line, limit, OUTPUT_LIMIT, &Stop::new(), Kind::WayBack).map(drop)
 }
 
 /// Runs a program with its arguments, without a shell, and returns its complete standard output.
@@ -100,7 +100,7 @@ pub fn print(words: &[String], limit: Nanos, stop: &Stop) -> Result<String, Comm
     let [program, arguments @ ..] = words else { return Ok(String::new()) };
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
-    run_within(command, &words.join(" "), (limit, ACCOUNT_LIMIT), (stop, Kind::Program))
+    run_within(command, &words.join(" "), limit, ACCOUNT_LIMIT, stop, Kind::Program)
 }
 
 /// Runs a command whose standard input is set already, and returns its standard output, trimmed.
@@ -111,15 +111,17 @@ pub fn run_to_end(
     limit: Nanos,
     stop: &Stop,
 ) -> Result<String, CommandError> {
-    run_within(command, line, (limit, OUTPUT_LIMIT), (stop, Kind::Program))
+    run_within(command, line, limit, OUTPUT_LIMIT, stop, Kind::Program)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a command of the user's is waited for")]
 fn run_within(
     command: Command,
     line: &str,
-    (limit, most): (Nanos, usize),
-    (stop, kind): (&Stop, fn(u32) -> Kind),
+    limit: Nanos,
+    most: usize,
+    stop: &Stop,
+    kind: fn(u32) -> Kind,
 ) -> Result<String, CommandError> {
     let mut child = start(command, line)?;
     let under_way = unfinished::note(format!("`{line}`"), kind(child.id()));

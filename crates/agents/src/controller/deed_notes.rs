@@ -88,16 +88,18 @@ impl DeedNote {
     /// Writes a note before a disturbance begins; `None` if the user has no folder for it.
     pub fn write(
         origin: &Origin,
-        (device, deed): (&str, &str),
+        device: &str,
+        deed: &str,
         undo: &str,
     ) -> io::Result<Option<Self>> {
-        folder().map(|folder| Self::write_in(&folder, origin, (device, deed), undo)).transpose()
+        folder().map(|folder| Self::write_in(&folder, origin, device, deed, undo)).transpose()
     }
 
     fn write_in(
         folder: &Path,
         origin: &Origin,
-        (device, deed): (&str, &str),
+        device: &str,
+        deed: &str,
         undo: &str,
     ) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -229,7 +231,7 @@ mod tests {
     fn a_deed_is_left_once_its_run_is_gone_and_taken_by_one() {
         let folder = std::env::temp_dir().join(format!("switchmark-deeds-{}", std::process::id()));
         let write = |run: &str| {
-            DeedNote::write_in(&folder, &origin(run), ("sw1", "pull"), "up").expect("written")
+            DeedNote::write_in(&folder, &origin(run), "sw1", "pull", "up").expect("written")
         };
         let (living, dead) = (write("1"), write("2"));
         assert_eq!(left_in(&folder), [], "both live");

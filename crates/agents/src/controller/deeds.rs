@@ -37,7 +37,7 @@ pub fn carry_out(
     let Some(subject) = &trial.subject else { return Ok(Vec::new()) };
     let port = trial.receiver();
     let mut doing = Doing { device: &subject.device, port, subjects, lab, begun: Vec::new() };
-    let done = doing.each(trial, window, (stop, over));
+    let done = doing.each(trial, window, stop, over);
     doing.undo_all().map_err(TrialError::NotUndone)?;
     Ok(done?)
 }
@@ -92,7 +92,8 @@ impl<'a> Doing<'a> {
         &mut self,
         trial: &Trial,
         window: Window,
-        (stop, over): (&Stop, &Stop),
+        stop: &Stop,
+        over: &Stop,
     ) -> Result<Vec<DeedRecord>, Failed> {
         let mut deeds = Vec::with_capacity(trial.events.len());
         for event in &trial.events {
@@ -124,7 +125,7 @@ impl<'a> Doing<'a> {
         if let Some(undo) = &hook.undo {
             self.begins(name, Some(undo));
         }
-        self.run(what, (name, &hook.run), hook, Some(stop))
+        self.run(what, name, &hook.run, hook, Some(stop))
     }
 
     /// Notes a disturbance before it begins: a failed one may have done half of its work. In a lab
@@ -135,7 +136,7 @@ impl<'a> Doing<'a> {
         }
         let of = self.subjects.origin().zip(undo);
         let note = of.and_then(|(origin, undo)| {
-            DeedNote::write(origin, (self.device, name), undo).unwrap_or_else(|cause| {
+            DeedNote::write(origin, self.device, name, undo).unwrap_or_else(|cause| {
                 // The journal has it as well.
                 speak(&format!("warning: write down that `{name}` is done to a device: {cause}"));
                 None
@@ -154,7 +155,7 @@ impl<'a> Doing<'a> {
             let hook = self.hook(name, &what)?;
             let line = hook.undo.as_ref();
             let line = line.ok_or_else(|| Failed::new(format!("{what}: no command leads back")))?;
-            self.run(what, (name, line), hook, None)?;
+            self.run(what, name, line, hook, None)?;
         }
         let at = self.begun.iter().position(|deed| deed.name == name);
         if let Some(note) = at.and_then(|at| self.begun.remove(at).note) {
@@ -209,7 +210,8 @@ impl<'a> Doing<'a> {
     fn run(
         &self,
         what: String,
-        (name, line): (&str, &str),
+        name: &str,
+        line: &str,
         hook: &DeedHook,
         stop: Option<&Stop>,
     ) -> Result<(), Failed> {

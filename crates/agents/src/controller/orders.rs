@@ -75,7 +75,7 @@ impl Scene<'_> {
             if self.server_of(flow)?.is_some() || self.is_counted_by_device(flow)? {
                 continue;
             }
-            let order = self.order(flow, (&flow.to, &flow.from), 0)?;
+            let order = self.order(flow, &flow.to, &flow.from, 0)?;
             if !answered_by_kernel(flow) {
                 orders.entry(flow.to.host.clone()).or_default().push(order);
             }
@@ -100,7 +100,7 @@ impl Scene<'_> {
                 }
                 None => return Err(refused(flow, "its receiver opened no port")),
             };
-            let order = self.order(flow, (&flow.from, &flow.to), port)?;
+            let order = self.order(flow, &flow.from, &flow.to, port)?;
             orders.entry(flow.from.host.clone()).or_default().push(order);
         }
         Ok(orders)
@@ -116,7 +116,8 @@ impl Scene<'_> {
     fn order(
         &self,
         flow: &Flow,
-        (own, other): (&PortRef, &PortRef),
+        own: &PortRef,
+        other: &PortRef,
         port: u16,
     ) -> Result<Order, Failed> {
         Ok(Order {

@@ -160,7 +160,7 @@ impl Subjects {
         let line = line.ok_or_else(|| {
             Failed::new(format!("reset device `{device}`: the testbed has no command for it"))
         })?;
-        let run = run("reset", line, (device, None), AT_ONCE, stop);
+        let run = run("reset", line, device, None, AT_ONCE, stop);
         run.map(drop).map_err(|unapplied| unapplied.failed)
     }
 
@@ -220,14 +220,14 @@ impl Subjects {
                 "put device `{device}` into variant `{variant}`: it has no such variant"
             ))
         })?;
-        let of = (device, Some(variant));
         say_when_slow(device, variant, *timeout, || {
-            run("apply the variant to", apply, of, *timeout, stop)
+            run("apply the variant to", apply, device, Some(variant), *timeout, stop)
         })?;
         if let Some(ready) = ready {
             wait_for(device, ready, stop)?;
         }
-        let probe = probe.as_ref().map(|line| run("probe", line, of, AT_ONCE, stop));
+        let run_probe = |line: &String| run("probe", line, device, Some(variant), AT_ONCE, stop);
+        let probe = probe.as_ref().map(run_probe);
         probe.transpose()
     }
 }
@@ -268,7 +268,8 @@ fn say_when_slow<T: Send>(
 fn run(
     deed: &str,
     line: &str,
-    (device, variant): (&str, Option<&str>),
+    device: &str,
+    variant: Option<&str>,
     limit: Nanos,
     stop: &Stop,
 ) -> Result<String, Unapplied> {

@@ -55,7 +55,9 @@ impl Room {
     pub(super) fn admit(
         self,
         octets: u64,
-        (asked, place, remedy): (&str, &str, &str),
+        asked: &str,
+        place: &str,
+        remedy: &str,
     ) -> Result<(), FlowError> {
         let beside = octets.checked_add(self.reserve());
         if octets == 0 || beside.is_some_and(|all| all <= self.free) {
@@ -101,7 +103,7 @@ mod tests {
         ] {
             let full = Room { free: whole, whole };
             assert_eq!(full.reserve(), reserve, "{whole}");
-            let admit = |octets| full.admit(octets, ("`/f`", "its file system", "go")).is_ok();
+            let admit = |octets| full.admit(octets, "`/f`", "its file system", "go").is_ok();
             assert!(admit(0));
             assert!(admit(whole.saturating_sub(reserve)), "{whole}");
             for octets in [whole.saturating_sub(reserve) + 1, u64::MAX] {
@@ -109,7 +111,7 @@ mod tests {
             }
         }
         let tight = Room { free: 100 * MIB, whole: 2 * GIB };
-        let refused = tight.admit(GIB, ("`/f`", "its file system", "give a smaller `size`"));
+        let refused = tight.admit(GIB, "`/f`", "its file system", "give a smaller `size`");
         assert_eq!(
             refused.unwrap_err().to_string(),
             "1.0 GiB for `/f` was asked for, and can't be had here: its file system has 100.0 MiB \

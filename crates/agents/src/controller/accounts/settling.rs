@@ -22,7 +22,8 @@ impl Asked {
     /// time if the counters stand still, or after twice that time if they still move.
     pub(super) fn settled(
         &mut self,
-        (since, before): (Nanos, &Account),
+        since: Nanos,
+        before: &Account,
         counted: Counted<'_>,
         stop: &Stop,
     ) -> Result<(Changes, ReadingRecord), TrialError> {
