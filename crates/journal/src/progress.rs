@@ -210,7 +210,7 @@ impl Tracker {
     }
 
     /// Returns the state of the run, with `done` trials of which `unusable` are unusable.
-    pub fn progress(&self, status: &str, ended: bool, (done, unusable): (u64, u64)) -> Progress {
+    pub fn progress(&self, status: &str, ended: bool, done: u64, unusable: u64) -> Progress {
         Progress {
             status: status.to_owned(),
             ended,

@@ -75,7 +75,7 @@ impl Store {
     pub fn begun_deeds(&self, run: &str) -> Result<Vec<BegunDeed>, StoreError> {
         let sql = "SELECT device, deed FROM begun_deed WHERE run = ?1 ORDER BY rowid DESC";
         let row = |r: &Row<'_>| Ok(BegunDeed { device: r.get(0)?, deed: r.get(1)? });
-        self.gather(&|| format!("the deeds of run {run}"), (sql, [run]), row)
+        self.gather(&|| format!("the deeds of run {run}"), sql, [run], row)
     }
 }
 

@@ -32,7 +32,7 @@ impl Store {
                     status_reason, 0, 0, 0, {said}
              FROM run"
         );
-        self.summaries((&sql, []))
+        self.summaries(&sql, [])
     }
 
     /// Counts a run's trials.
@@ -81,7 +81,7 @@ impl Store {
              WHERE ?1 IS NULL OR run.id = ?1
              GROUP BY run.id"
         );
-        let mut runs = self.summaries((&sql, [run]))?;
+        let mut runs = self.summaries(&sql, [run])?;
         for run in runs.iter_mut().filter(|run| run.verb == WATCH) {
             self.count_visits(run)?;
         }
@@ -89,9 +89,9 @@ impl Store {
     }
 
     /// Summarises runs, newest first. They are sorted here: SQLite would sort in a file of its own.
-    fn summaries(&self, query: (&str, impl Params)) -> Result<Vec<RunSummary>, StoreError> {
+    fn summaries(&self, sql: &str, values: impl Params) -> Result<Vec<RunSummary>, StoreError> {
         let what = || "the list of runs".to_owned();
-        let mut runs = self.gather(&what, query, |row| {
+        let mut runs = self.gather(&what, sql, values, |row| {
             if octets(row)? > MOST_SAID {
                 return Err(rusqlite::Error::FromSqlConversionFailure(
                     0,

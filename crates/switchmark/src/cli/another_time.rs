@@ -42,7 +42,8 @@ pub fn refuse(measuring: &Measuring) -> Result<(), ConfigError> {
 pub fn runs(
     store: &Store,
     times: &AnotherTime,
-    (topology, studies): (&Topology, &[StudySpec]),
+    topology: &Topology,
+    studies: &[StudySpec],
 ) -> Result<Vec<CableRun>, Failure> {
     allowed(topology, studies)?;
     let mut runs = Vec::new();

@@ -98,8 +98,10 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
 
 /// Two runs, or two parts of one, each of its journal, as a page.
 pub fn page(
-    (before, reference): (&Store, &str),
-    (store, subject): (&Store, &str),
+    before: &Store,
+    reference: &str,
+    store: &Store,
+    subject: &str,
     now: u64,
 ) -> Result<String, Failure> {
     let sides = Sides::load(store, &[subject.to_owned()], Some((reference, before)))?;

@@ -83,7 +83,7 @@ fn up(args: &UpArgs) -> Result<Outcome, Failure> {
     for device in lab.plan().devices.iter().filter(|d| lab.machine(&d.name).is_none()) {
         hosts.push((device.name.clone(), stand(&lab, &device.name, &id)?));
     }
-    print(&format!("{}\n", describe_lab(lab.plan(), &hosts, (&id, &limits))))?;
+    print(&format!("{}\n", describe_lab(lab.plan(), &hosts, &id, &limits)))?;
     hold(&stop, &mut hosts)?;
     for (_, mut child) in hosts {
         let _ = child.kill();
@@ -150,7 +150,7 @@ fn stand(lab: &Lab, node: &str, id: &str) -> Result<Child, Failure> {
     Err(ConfigError::bare(message, "see above for its own words").into())
 }
 
-fn describe_lab(plan: &LabPlan, hosts: &[(String, Child)], (id, limits): (&str, &str)) -> String {
+fn describe_lab(plan: &LabPlan, hosts: &[(String, Child)], id: &str, limits: &str) -> String {
     let pid = |name: &str| {
         let child = hosts.iter().find(|(n, _)| n == name).map(|(_, child)| child);
         child.map_or_else(String::new, |child| child.id().to_string())

@@ -26,7 +26,8 @@ pub const REMEDY: &str = "switchmark doctor --restore";
 /// Refuses a testbed, named in this folder, whose devices another run left changed; warns of other
 /// testbeds.
 pub fn check(
-    (place, folder): (&Place, &Path),
+    place: &Place,
+    folder: &Path,
     run: Option<&str>,
     quiet: bool,
 ) -> Result<(), ConfigError> {

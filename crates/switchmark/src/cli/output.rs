@@ -118,7 +118,8 @@ pub fn accepted(acceptance: &Acceptance) -> Outcome {
 pub fn publish(
     data: &Data,
     object: impl FnOnce() -> serde_json::Value,
-    (head, page): (String, Page),
+    head: String,
+    page: Page,
     report: Option<&Path>,
 ) -> Result<(), Failure> {
     if data.json {

@@ -35,7 +35,8 @@ pub struct Prepared {
 /// Prepares a verb whose runs may be shown in a browser while they last.
 pub fn prepare_shown(
     testbeds: &[&Place],
-    (beside, data): (&Beside, &Data),
+    beside: &Beside,
+    data: &Data,
     journal: &Path,
 ) -> Result<Prepared, Failure> {
     // Bound before a namespace is entered, whose loopback is another one; served after that, since

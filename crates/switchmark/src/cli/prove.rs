@@ -258,7 +258,7 @@ fn drawn(proof: &mut Proof, args: &Args) -> Result<(), Failure> {
         proof.begin();
         match world {
             World::Sim => simulated::all(proof, &draws, &budget, &stop),
-            _ => live::all(proof, (world, &draws), &budget, &stop, &args.data),
+            _ => live::all(proof, world, &draws, &budget, &stop, &args.data),
         }
         if proof.done == 0 {
             proof.skip(world.as_str(), "no device came to its end in the time there was");

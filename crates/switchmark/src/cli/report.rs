@@ -66,7 +66,7 @@ pub fn show(swept: &Sweep, data: &Data, report: Option<&Path>) -> Result<(), Fai
     let (done, of) = (swept.done(), swept.of);
     let seed = swept.runs.first().map_or_else(String::new, |run| run.meta.seed.to_string());
     let head = format!("sweep {}  {done} of {of} points  seed {seed}\n", swept.id);
-    output::publish(data, || swept.json(), (head, swept.page()), report)
+    output::publish(data, || swept.json(), head, swept.page(), report)
 }
 
 /// Computes the sweep of that name again from its points' runs; `None` if there is none.

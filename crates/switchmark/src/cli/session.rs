@@ -80,14 +80,15 @@ pub fn one(
         own::may_go_on(&store.summary(&meta.id)?, &path, &meta.folder)?;
         let resolved = own_files_only(|| testbed::from_folder("--resume", &named, &meta.folder))?;
         let place = Place { name: named, ..resolved };
-        let prepared = prepare_shown(&[&place], measuring.shown(), &path)?;
+        let prepared = prepare_shown(&[&place], &measuring.beside, &measuring.data, &path)?;
         (place, Start::Again(Box::new(meta)), prepared)
     } else {
         let request = request()?;
         check(&request)?;
-        let prepared = prepare_shown(&[&request.testbed], measuring.shown(), &path)?;
+        let prepared =
+            prepare_shown(&[&request.testbed], &measuring.beside, &measuring.data, &path)?;
         let seed = measuring.seed.or(request.seed).unwrap_or_else(lone::seed);
-        let (place, run) = NewRun::from_request(measuring, request, (seed, &path))?;
+        let (place, run) = NewRun::from_request(measuring, request, seed, &path)?;
         (place, Start::New(run), prepared)
     };
     let stop = &prepared.stop;
@@ -170,7 +171,8 @@ impl NewRun {
     pub fn from_request(
         measuring: &Measuring,
         request: Request,
-        (seed, journal): (u64, &Path),
+        seed: u64,
+        journal: &Path,
     ) -> Result<(Place, Self), Failure> {
         let Request { verb, testbed, studies, claims, .. } = request;
         let (long, label) = (measuring.yes, measuring.label.clone());
@@ -198,7 +200,7 @@ pub fn carry_out(
         Start::Again(meta) => (Some(meta.id.as_str()), meta.folder.as_path()),
         Start::New(_) => (None, Path::new("")),
     };
-    left_deeds::check((place, folder), run, data.quiet)?;
+    left_deeds::check(place, folder, run, data.quiet)?;
     let mut opened = Opened::open(place, stop.clone(), seed).map_err(Failure::unusable)?;
     if let Start::Again(meta) = &start {
         undo_left(store, &meta.id, &opened)?;
@@ -208,7 +210,7 @@ pub fn carry_out(
         Start::New(run) => (&run.studies, run.another_time.clone()),
     };
     let runs = match &times {
-        Some(times) => another_time::runs(store, times, (opened.topology(), studies))?,
+        Some(times) => another_time::runs(store, times, opened.topology(), studies)?,
         None => Vec::new(),
     };
     let doubts = preflight::check(&mut opened, place, studies)?;
@@ -219,7 +221,7 @@ pub fn carry_out(
     }
     let meta = match start {
         Start::Again(meta) => {
-            hold(&mut opened, (store, &meta, place))?;
+            hold(&mut opened, store, &meta, place)?;
             store.held_by(&meta.id, &lone::process())?;
             store.set_status(&meta.id, &RunStatus::Running)?;
             *meta
@@ -231,7 +233,7 @@ pub fn carry_out(
             let label = run.label.clone();
             let mut meta = describe(run, &opened)?;
             meta.notes.extend(doubts);
-            hold(&mut opened, (store, &meta, place))?;
+            hold(&mut opened, store, &meta, place)?;
             if !data.quiet {
                 print_stderr(&before::summary(place, &meta.studies, &meta.topology));
             }
@@ -243,14 +245,11 @@ pub fn carry_out(
     let (id, verb) = (meta.id.clone(), meta.verb.clone());
     let cable = times.map(|times| (times, runs));
     let ran = conduct(store, meta, (opened, cable), data, hear)?;
-    ran.map_err(|error| broke_off(store, (&id, &verb), (error, place), data.store.as_deref()))
+    ran.map_err(|error| broke_off(store, &id, &verb, error, place, data.store.as_deref()))
 }
 
 /// Reserves ports and devices for this run.
-fn hold(
-    opened: &mut Opened,
-    (store, meta, place): (&Store, &RunMeta, &Place),
-) -> Result<(), Failure> {
+fn hold(opened: &mut Opened, store: &Store, meta: &RunMeta, place: &Place) -> Result<(), Failure> {
     opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
     opened.used_by(Origin {
         run: meta.id.clone(),
@@ -393,8 +392,10 @@ pub fn ending(error: &TestbedError) -> RunStatus {
 /// Records how a run ended, and tells the user how to continue.
 fn broke_off(
     store: &Store,
-    (run, verb): (&str, &str),
-    (error, place): (TestbedError, &Place),
+    run: &str,
+    verb: &str,
+    error: TestbedError,
+    place: &Place,
     flag: Option<&Path>,
 ) -> Failure {
     // A full disk keeps this out too; the run then still reads as running, which is resumable.

@@ -62,7 +62,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         files::write(path, written.as_bytes()).map_err(Failure::unusable)?;
         output::print_text(data, &format!("\nprofile: {}\n", path.display()))?;
         if args.verify {
-            let found = of_twin(&sheet, path, (runs[0].meta.seed, &prepared.stop), data)?;
+            let found = of_twin(&sheet, path, runs[0].meta.seed, &prepared.stop, data)?;
             let mut differences =
                 xray::compare(&runs[0].figures, &runs[0].meta.topology, &found.figures);
             if let Some(twin) = DataSheet::of(&found.figures, &found.meta.topology) {
@@ -108,7 +108,8 @@ fn request(testbed: Testbed) -> Request {
 fn of_twin(
     sheet: &DataSheet,
     path: &Path,
-    (seed, stop): (u64, &Stop),
+    seed: u64,
+    stop: &Stop,
     data: &Data,
 ) -> Result<Finished, Failure> {
     let name = format!("sim:{},hosts={}", path.display(), sheet.ports.max(2));

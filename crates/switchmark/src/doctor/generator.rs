@@ -129,13 +129,13 @@ impl Calibration {
         };
         let mut watched = Watched::new(testbed, estimate(time), quiet);
         for backend in BACKENDS {
-            let Some(most) = all.floods(&mut watched, (&pair, time), backend)? else { continue };
+            let Some(most) = all.floods(&mut watched, &pair, time, backend)? else { continue };
             // The kernel's bursts keep to no rate.
             if backend == Backend::UdpGso {
                 continue;
             }
             for rate in RATES.into_iter().filter(|rate| rate * CLEARLY < most) {
-                let trial = trial(&pair, time, (backend, 64), Schedule::Paced(FrameRate(rate)), 0);
+                let trial = trial(&pair, time, backend, 64, Schedule::Paced(FrameRate(rate)), 0);
                 if let Told::Seen(seen) = run(&mut watched, &trial)? {
                     all.pacing.push(Paced::new(backend, rate, &seen.flow));
                 }
@@ -148,14 +148,15 @@ impl Calibration {
     fn floods(
         &mut self,
         testbed: &mut dyn Testbed,
-        (pair, time): (&Pair, Nanos),
+        pair: &Pair,
+        time: Nanos,
         backend: Backend,
     ) -> Result<Option<f64>, TestbedError> {
         let mut most = None;
         for size in SIZES {
             let mut seen = Vec::new();
             for block in 0..FLOODS {
-                match run(testbed, &trial(pair, time, (backend, size), Schedule::Greedy, block))? {
+                match run(testbed, &trial(pair, time, backend, size, Schedule::Greedy, block))? {
                     Told::Seen(one) => seen.push(*one),
                     Told::Not(reason) => {
                         let backend = backend.as_str();
@@ -251,7 +252,8 @@ fn estimate(time: Nanos) -> Estimate {
 fn trial(
     pair: &Pair,
     time: Nanos,
-    (backend, size): (Backend, u32),
+    backend: Backend,
+    size: u32,
     schedule: Schedule,
     block: u32,
 ) -> Trial {

@@ -132,7 +132,7 @@ impl Pace {
     const FADE: f64 = 0.97;
 
     /// Learns from a trial that took so long. One from a journal takes no time, and does not count.
-    fn learn(&mut self, (phases, flows): (Nanos, usize), attempt: u32, took: Duration) {
+    fn learn(&mut self, phases: Nanos, flows: usize, attempt: u32, took: Duration) {
         let first = || phases + trial_overhead(flows as u64);
         let planned = if attempt == 0 { first() } else { Nanos::ZERO };
         self.done += planned;
@@ -227,7 +227,7 @@ impl Testbed for Watched<'_> {
         let began = Timestamp::now();
         let record = self.inner.run(trial)?;
         let took = since(Timestamp::now(), began);
-        self.pace.learn((trial.phases.total(), trial.flows.len()), trial.attempt, took);
+        self.pace.learn(trial.phases.total(), trial.flows.len(), trial.attempt, took);
         if trial.attempt == 0 {
             self.trials += 1;
         } else {
@@ -254,7 +254,7 @@ mod tests {
     fn left(trials: u32, tries: u32, took: Duration) -> String {
         let mut pace = Pace::default();
         for attempt in (0..trials).flat_map(|_| 0..tries) {
-            pace.learn((PHASES, 1), attempt, took);
+            pace.learn(PHASES, 1, attempt, took);
         }
         pace.remaining_text(Nanos::from_secs(100)).unwrap_or_default()
     }

@@ -392,10 +392,10 @@ impl Case {
                 study_from_request(&Depth { profile, ..Default::default() }, testbed)
             }
             Question::Latency { sizes, open_loop } => {
-                self.latency((sizes, *open_loop), None, testbed)
+                self.latency(sizes, *open_loop, None, testbed)
             }
             // As many blocks as a comparison is advised to have.
-            Question::Compare { sizes, .. } => self.latency((sizes, None), Some(BLOCKS), testbed),
+            Question::Compare { sizes, .. } => self.latency(sizes, None, Some(BLOCKS), testbed),
             Question::Storage { disk, rw, bs, iodepth, numjobs, replicas, duration } => {
                 let port =
                     |host: u16| PortRef { host: format!("h{}", host + 3), port: "eth1".into() };
@@ -418,7 +418,8 @@ impl Case {
 
     fn latency(
         &self,
-        (sizes, open_loop): (&[u32], Option<f64>),
+        sizes: &[u32],
+        open_loop: Option<f64>,
         blocks: Option<Blocks>,
         testbed: &Testbed,
     ) -> Result<StudySpec, Failure> {

@@ -24,7 +24,8 @@ const MOST_FAILURES: u32 = 2;
 /// Measures as many devices of a world as the budget allows.
 pub fn all(
     proof: &mut Proof,
-    (world, draws): (World, &Draws),
+    world: World,
+    draws: &Draws,
     budget: &Budget,
     stop: &Stop,
     data: &Data,

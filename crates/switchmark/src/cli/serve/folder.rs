@@ -148,7 +148,7 @@ impl Source for Folder {
 
     fn comparison(&self, reference: &str, subject: &str) -> Result<String, Unavailable> {
         let (before, journal) = (self.journal_of(reference)?, self.journal_of(subject)?);
-        comparison((&before, reference), (&journal, subject))
+        comparison(&before, reference, &journal, subject)
     }
 
     fn metrics(&self) -> Result<Vec<Family>, Unavailable> {

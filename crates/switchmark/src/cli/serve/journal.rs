@@ -93,11 +93,13 @@ impl Journal {
 
 /// Compares two runs, or parts of them, each of its own journal.
 pub fn comparison(
-    (before, reference): (&Journal, &str),
-    (journal, subject): (&Journal, &str),
+    before: &Journal,
+    reference: &str,
+    journal: &Journal,
+    subject: &str,
 ) -> Result<String, Unavailable> {
     let (before, store) = (before.store()?, journal.store()?);
-    let made = compare::page((&before, reference), (&store, subject), now());
+    let made = compare::page(&before, reference, &store, subject, now());
     made.map_err(|failure| classify_failure(&failure))
 }
 
@@ -157,7 +159,7 @@ impl Source for Journal {
     }
 
     fn comparison(&self, reference: &str, subject: &str) -> Result<String, Unavailable> {
-        comparison((self, reference), (self, subject))
+        comparison(self, reference, self, subject)
     }
 
     fn metrics(&self) -> Result<Vec<Family>, Unavailable> {
@@ -202,9 +204,9 @@ impl Watch for Follower {
                     tracker.visit(at, &visit);
                 }
             }
-            let counts = (summary.trials, summary.invalid + summary.failed);
+            let (done, unusable) = (summary.trials, summary.invalid + summary.failed);
             let ended = summary.status != RunStatus::Running;
-            Ok(tracker.progress(summary.status.as_str(), ended, counts))
+            Ok(tracker.progress(summary.status.as_str(), ended, done, unusable))
         };
         read().map_err(broken)
     }

@@ -91,7 +91,7 @@ pub(in crate::cli) fn run(
     // Opened once before the threads do, so that one of them alone need not make it.
     drop(Store::open(&store)?);
     let places: Vec<_> = points.iter().map(|point| &point.request.testbed).collect();
-    let prepared = privilege::prepare_shown(&places, measuring.shown(), &store)?;
+    let prepared = privilege::prepare_shown(&places, &measuring.beside, &measuring.data, &store)?;
     let modelled = places.iter().all(|place| matches!(place.source, Source::Virtual(_)));
     let workers = jobs.map_or(if modelled { processors() } else { 1 }, usize::from);
     let workers = workers.min(points.len());

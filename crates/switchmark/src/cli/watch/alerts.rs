@@ -54,7 +54,7 @@ impl Alerts {
         let given = given_up.clone();
         let thread = thread::Builder::new()
             .name("alerts".to_owned())
-            .spawn(move || deliver(&waiting, (&commands, &webhooks), &given))
+            .spawn(move || deliver(&waiting, &commands, &webhooks, &given))
             .map_err(|cause| {
                 ConfigError::bare(format!("start the thread of alerts: {cause}"), "try again")
             })?;
@@ -85,11 +85,7 @@ impl Alerts {
     }
 }
 
-fn deliver(
-    waiting: &Receiver<Value>,
-    (commands, webhooks): (&[String], &[String]),
-    given_up: &Stop,
-) {
+fn deliver(waiting: &Receiver<Value>, commands: &[String], webhooks: &[String], given_up: &Stop) {
     while let Ok(alert) = waiting.recv() {
         if given_up.is_requested() {
             return;

@@ -44,6 +44,8 @@ pub struct Going<'a> {
     pub meta: &'a RunMeta,
     pub stop: &'a Stop,
     pub alerts: &'a Alerts,
+    /// Days for which visits are kept.
+    pub keep: u32,
 }
 
 /// State of a running watch.
@@ -75,10 +77,10 @@ struct State<'w> {
 
 impl Going<'_> {
     /// Takes in the visits of an earlier process; returns the moment of the last.
-    pub fn recall(&self, watcher: &mut Watcher, keep: u32) -> Result<Option<u64>, Failure> {
+    pub fn recall(&self, watcher: &mut Watcher) -> Result<Option<u64>, Failure> {
         let mut last = None;
         let now = Clock::real().read().unix;
-        let from = now.saturating_sub(u64::from(keep) * DAY);
+        let from = now.saturating_sub(u64::from(self.keep) * DAY);
         self.store.visits(&self.meta.id, from, |visit| {
             watcher.remember(&visit);
             last = last.max(Some(visit.at_unix_ns));
@@ -96,8 +98,10 @@ impl Going<'_> {
         &self,
         opened: Opened,
         watcher: &mut Watcher,
-        (clock, log): (Clock, &mut Log),
-        (long, keep, since): (Option<Nanos>, u32, Option<u64>),
+        clock: Clock,
+        log: &mut Log,
+        long: Option<Nanos>,
+        since: Option<u64>,
     ) -> Result<(), Failure> {
         let reading = clock.read();
         let mut state = State {
@@ -125,7 +129,7 @@ impl Going<'_> {
         }
         while !self.is_over(&state) {
             self.look(&mut state)?;
-            self.tidy(&mut state, keep)?;
+            self.tidy(&mut state)?;
             let turn = state.watcher.next_turn();
             let way = state.watcher.spec().ways[turn.way].clone();
             let free = state.budget.free_at(&way);
@@ -181,13 +185,13 @@ impl Going<'_> {
     }
 
     /// Removes old data, once a day.
-    fn tidy(&self, state: &mut State<'_>, keep: u32) -> Result<(), Failure> {
+    fn tidy(&self, state: &mut State<'_>) -> Result<(), Failure> {
         let now = state.clock.read();
         if state.day != 0 && now.since_boot < state.day + DAY {
             return Ok(());
         }
         state.day = now.since_boot;
-        let kept = u64::from(keep) * DAY;
+        let kept = u64::from(self.keep) * DAY;
         let hours = now.unix.saturating_sub(kept.saturating_mul(10)) / S;
         Ok(self.store.thin(&self.meta.id, now.unix.saturating_sub(kept), hours)?)
     }
@@ -238,7 +242,7 @@ impl Going<'_> {
             state.pause = FIRST_PAUSE;
         }
         let news = state.watcher.take(&visit);
-        self.store.keep_visit(&self.meta.id, (&visit, &trips), &news)?;
+        self.store.keep_visit(&self.meta.id, &visit, &trips, &news)?;
         for one in news {
             self.report_news(state, &one);
         }

@@ -110,7 +110,7 @@ pub(super) fn accounts(files: &[DeviceFile], folder: &Path) -> Result<Accounts, 
     for file in files {
         let paths = counters::paths(&file.paths, file.counters.is_some())?;
         if let Some(counters) = &file.counters {
-            let of_one = counters::resolve(counters, (&file.ports, paths), folder)?;
+            let of_one = counters::resolve(counters, &file.ports, paths, folder)?;
             accounts.insert(file.name.get_ref().clone(), of_one);
         }
     }
