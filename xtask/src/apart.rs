@@ -67,8 +67,8 @@ pub fn possible() -> bool {
 /// Runs every test of a program that is not ignored, and says of each how it ended.
 pub fn run(program: &str) -> Result<()> {
     let begun = Instant::now();
-    let all = listed(program, &[])?;
-    let ignored = listed(program, &["--ignored"])?;
+    let all = test_names(program, &[])?;
+    let ignored = test_names(program, &["--ignored"])?;
     let wanted: Vec<&String> = all.iter().filter(|name| !ignored.contains(name)).collect();
     println!("\nrunning {} tests", wanted.len());
     let (mut alone, beside): (Vec<&String>, Vec<&String>) =
@@ -173,7 +173,7 @@ fn ended(command: &mut Command) -> Result<Ended> {
 }
 
 /// The names of a program's tests.
-fn listed(program: &str, which: &[&str]) -> Result<Vec<String>> {
+fn test_names(program: &str, which: &[&str]) -> Result<Vec<String>> {
     let args = ["--list", "--format=terse"];
     let output = Command::new(program).args(args).args(which).output();
     let output = output.with_context(|| format!("start {program}"))?;

@@ -48,7 +48,7 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn of(end: End, input: Vec<u8>) -> Self {
+    fn new(end: End, input: Vec<u8>) -> Self {
         Self { end, broken: Vec::new(), input }
     }
 }
@@ -154,7 +154,7 @@ fn throw(ground: &Ground, doors: &[&Door], seed: u64, budget: Duration) -> Resul
         if number % 200 == 199 && ground.state()? != before {
             outcome.broken.push("not all on this machine is as before".to_owned());
         }
-        thrown.count(door, &outcome, (seed, number))?;
+        thrown.count(door, &outcome, seed, number)?;
     }
     let after = ground.state()?;
     if after != before {
@@ -173,7 +173,7 @@ struct Thrown {
 }
 
 impl Thrown {
-    fn count(&mut self, door: &Door, outcome: &Outcome, (seed, number): (u64, u64)) -> Result<()> {
+    fn count(&mut self, door: &Door, outcome: &Outcome, seed: u64, number: u64) -> Result<()> {
         let End { code, panicked, asked: _, hung, memory, said } = &outcome.end;
         let count = self.counts.entry(door.name).or_default();
         count.inputs += 1;

@@ -22,7 +22,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use sha2::{Digest as _, Sha256};
 
-use crate::steps::{self, step, told};
+use crate::steps::{self, capture_output, step};
 use files::{Files, read, write};
 
 /// Description of the program, in a line and in full.
@@ -157,7 +157,7 @@ impl Commit {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let git = |args: &[&str]| {
             let mut git = Command::new("git");
-            told(git.env("TZ", "UTC").arg("-C").arg(steps::root()).args(args))
+            capture_output(git.env("TZ", "UTC").arg("-C").arg(steps::root()).args(args))
         };
         let hash = git(&["rev-parse", "HEAD"])?;
         let modified = if git(&["status", "--porcelain"])?.is_empty() { "" } else { ", modified" };

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use crate::dist::{self, Processor};
-use crate::steps::{run, step, told};
+use crate::steps::{capture_output, run, step};
 
 /// Longest time from the package to the first figure.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -92,7 +92,7 @@ impl Place {
 
 /// The one test. `begun` is when the installing was.
 fn smoke(made: &Made, place: &Place, begun: Instant) -> Result<()> {
-    let version = told(&mut place.start(&["--version"]))?;
+    let version = capture_output(&mut place.start(&["--version"]))?;
     ensure!(version.starts_with(&format!("switchmark {}", made.version)), "it is {version}");
     let figures = place.figures("sim:x450a-48t")?;
     let took = begun.elapsed();
@@ -168,8 +168,9 @@ impl Made {
     /// Unpacked by rpm into a root that has nothing at all.
     fn beside_rpm(&self, root: &Path) -> Result<()> {
         let package = self.file(&format!("switchmark-{}-1.{}.rpm", self.version, self.own.name));
-        let about = told(Command::new("rpm").args(["-qp", "--nosignature", "-i"]).arg(&package))
-            .context("read the package (hint: install Debian's package rpm)")?;
+        let about =
+            capture_output(Command::new("rpm").args(["-qp", "--nosignature", "-i"]).arg(&package))
+                .context("read the package (hint: install Debian's package rpm)")?;
         eprintln!("{about}");
         let begun = Instant::now();
         let mut install = Command::new("rpm");

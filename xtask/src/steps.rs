@@ -151,7 +151,7 @@ pub fn run(command: &mut Command) -> Result<()> {
 }
 
 /// Returns what it prints, without the last line's end; an error if it did not succeed.
-pub fn told(command: &mut Command) -> Result<String> {
+pub fn capture_output(command: &mut Command) -> Result<String> {
     let output = command.output().with_context(|| format!("start {command:?}"))?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);

@@ -31,7 +31,7 @@ use std::thread;
 
 use cancel::Cancel;
 pub use facts::gather as gather_facts;
-pub use found::{left, mend};
+pub use found::{mend, unrestored_changes};
 pub use offloads::describe as describe_ports;
 use state::AgentState;
 use watchdog::Heard;
@@ -39,7 +39,7 @@ use watchdog::Heard;
 use crate::failed::Failed;
 use crate::protocol::{
     self, Answer, Ask, Complaint, Hello, Message, MessageError, ProtocolError, Reply, Request,
-    in_words,
+    describe_error,
 };
 
 /// Serves the controller at stdin and stdout until it says goodbye or closes its end of the pipe.
@@ -66,7 +66,7 @@ fn serve(cancel: &Cancel, connection: Option<String>) -> Result<(), Failed> {
     // This thread may be inside a flow's set-up when the pipe ends: the process ends without asking
     // it.
     leave::tie("listener", cancel, move || {
-        listen(&mut io::stdin().lock(), &orders, (&listening, &heard))
+        listen(&mut io::stdin().lock(), &orders, &listening, &heard)
     })?;
 
     let mut duty = AgentState::new(cancel.clone(), connection);
@@ -87,7 +87,7 @@ fn serve(cancel: &Cancel, connection: Option<String>) -> Result<(), Failed> {
         };
         let last = ask == Ask::Goodbye;
         let answer = duty.handle(ask).map_err(|fault| Complaint {
-            words: in_words(&fault),
+            words: describe_error(&fault),
             unavailable: fault.is_unavailable(),
             unanswered: fault.is_unanswered(),
         });
@@ -117,7 +117,8 @@ fn greet(from: &mut impl Read, to: &mut impl Write) -> Result<bool, Failed> {
 fn listen(
     from: &mut impl Read,
     orders: &mpsc::Sender<Request>,
-    (cancel, heard): (&Cancel, &Heard),
+    cancel: &Cancel,
+    heard: &Heard,
 ) -> Result<(), Failed> {
     loop {
         let message = protocol::read(from).map_err(broken)?;

@@ -17,8 +17,8 @@ use serde::de::DeserializeOwned;
 
 use crate::agent;
 use crate::failed::Failed;
-use crate::protocol::{HostFacts, in_words};
-use crate::speak::tell;
+use crate::protocol::{HostFacts, describe_error};
+use crate::speak::print_stderr;
 
 const COUNTERS: &str = "counters";
 const FACTS: &str = "facts";
@@ -33,7 +33,7 @@ pub fn called() -> Option<ExitCode> {
     if arguments.next().is_none_or(|name| name != vm::EMULATOR_NAME) {
         return None;
     }
-    tell(&format!("error: {}\n", in_words(&vm::become_emulator(arguments))));
+    print_stderr(&format!("error: {}\n", describe_error(&vm::become_emulator(arguments))));
     Some(ExitCode::FAILURE)
 }
 
@@ -84,12 +84,13 @@ fn answer(word: &str) -> Result<String, String> {
 }
 
 fn read_counters() -> Result<Vec<InterfaceCounters>, String> {
-    counters::interfaces(&ports()?).map_err(|e| in_words(&e))
+    counters::interfaces(&ports()?).map_err(|e| describe_error(&e))
 }
 
 /// Lists all network cards: links that are no loopback, bridge or other virtual link.
 fn ports() -> Result<Vec<String>, String> {
-    let links = Netlink::open().and_then(|mut kernel| kernel.links()).map_err(|e| in_words(&e))?;
+    let links =
+        Netlink::open().and_then(|mut kernel| kernel.links()).map_err(|e| describe_error(&e))?;
     let card = |link: &netlink::Link| link.kind.is_none() && link.name != "lo";
     Ok(links.into_iter().filter(card).map(|link| link.name).collect())
 }

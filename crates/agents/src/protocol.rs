@@ -61,7 +61,7 @@ pub fn write(to: &mut impl Write, message: &Message) -> Result<(), ProtocolError
 }
 
 /// Formats an error with all its causes, joined by `: `, for the other side of a pipe.
-pub fn in_words(error: &dyn std::error::Error) -> String {
+pub fn describe_error(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
     while let Some(under) = cause {

@@ -22,7 +22,7 @@ const CLEARED: &str = "\r\u{1b}[2K";
 static STANDING: AtomicBool = AtomicBool::new(false);
 
 /// Writes a text to stderr, however long that takes.
-pub fn tell(text: &str) {
+pub fn print_stderr(text: &str) {
     clear();
     let _ = io::stderr().lock().write_all(plain(text).as_bytes());
 }

@@ -156,7 +156,7 @@ impl Tracker {
 
     /// Takes a trial; a repeated one replaces its predecessor.
     pub fn take(&mut self, ordinal: u64, trial: &Trial, record: &TrialRecord) {
-        if !self.put(line(ordinal, trial, record), record.started_unix_ns) {
+        if !self.add_line(line(ordinal, trial, record), record.started_unix_ns) {
             return;
         }
         if let Outcome::Invalid { reasons } = &record.outcome {
@@ -168,15 +168,15 @@ impl Tracker {
             self.warn(reason.clone(), reason.clone());
         }
         self.bracket(ordinal, trial, record);
-        ports::take(&mut self.ports, ordinal + 1, ports::seen(trial, record));
+        ports::take(&mut self.ports, ordinal + 1, ports::trial_ports(trial, record));
     }
 
     /// Takes a watch's visit, which counts as a trial.
     pub fn visit(&mut self, ordinal: u64, visit: &Visit) {
         let Some(watch) = &self.watch else { return };
-        let (line, seen) = (visits::line(ordinal, visit, watch), visits::seen(visit, watch));
+        let (line, seen) = (visits::line(ordinal, visit, watch), visits::visit_ports(visit, watch));
         let (Some(line), Some(seen)) = (line, seen) else { return };
-        if !self.put(line, visit.at_unix_ns) {
+        if !self.add_line(line, visit.at_unix_ns) {
             return;
         }
         if let Some(reason) = &seen.spoilt {
@@ -186,7 +186,7 @@ impl Tracker {
     }
 
     /// Adds the newest line; true if it is new.
-    fn put(&mut self, line: TrialLine, began_unix_ns: u64) -> bool {
+    fn add_line(&mut self, line: TrialLine, began_unix_ns: u64) -> bool {
         if self.lines.contains(&line) {
             return false;
         }
@@ -210,14 +210,14 @@ impl Tracker {
     }
 
     /// Returns the state of the run, with `done` trials of which `unusable` are unusable.
-    pub fn progress(&self, status: &str, ended: bool, (done, unusable): (u64, u64)) -> Progress {
+    pub fn progress(&self, status: &str, ended: bool, done: u64, unusable: u64) -> Progress {
         Progress {
             status: status.to_owned(),
             ended,
             done,
             unusable,
             expected: self.expected.trials,
-            left: if ended { "nothing".to_owned() } else { self.left(done) },
+            left: if ended { "nothing".to_owned() } else { self.remaining_text(done) },
             trials: self.lines.iter().cloned().collect(),
             brackets: self.brackets(),
             warnings: self.warnings.values().cloned().collect(),
@@ -234,7 +234,7 @@ impl Tracker {
         all
     }
 
-    fn left(&self, done: u64) -> String {
+    fn remaining_text(&self, done: u64) -> String {
         let all = self.expected.trials;
         if self.watch.is_some() {
             return "it goes on until it is told to end".to_owned();

@@ -342,7 +342,7 @@ impl Store {
         let has_labels = self.version()? >= schema::WITH_LABELS;
         let fetch = |sql: &str, values: &[&str]| {
             let values = rusqlite::params_from_iter(values);
-            self.gather(&|| format!("run `{asked}`"), (sql, values), |row| row.get(0))
+            self.gather(&|| format!("run `{asked}`"), sql, values, |row| row.get(0))
         };
         let mut fitting: Vec<String> = if asked == "latest" {
             fetch("SELECT id FROM run ORDER BY created_unix_ns DESC, id DESC LIMIT 1", &[])?
@@ -383,7 +383,7 @@ impl Store {
     pub fn applied(&self, run: &str) -> Result<BTreeMap<String, String>, StoreError> {
         let sql = "SELECT device, variant FROM applied WHERE run = ?1";
         let row = |r: &Row<'_>| Ok((r.get(0)?, r.get(1)?));
-        let all = self.gather(&|| format!("the variants of run {run}"), (sql, [run]), row)?;
+        let all = self.gather(&|| format!("the variants of run {run}"), sql, [run], row)?;
         Ok(all.into_iter().collect())
     }
 

@@ -88,7 +88,7 @@ pub enum MarkKind {
 
 impl Headline {
     /// Creates a headline from a figure's value or known bound; `None` if it has neither.
-    pub fn of(figure: &Figure) -> Option<Self> {
+    pub fn from_figure(figure: &Figure) -> Option<Self> {
         let write = |value| words::value(figure.unit, value);
         let value = match (figure.value, figure.low, figure.high) {
             (Some(value), ..) => write(value),
@@ -96,7 +96,7 @@ impl Headline {
             (None, None, Some(high)) => format!("< {}", write(high)),
             (None, None, None) => return None,
         };
-        let quantity = Quantity::of(figure);
+        let quantity = Quantity::from_figure(figure);
         let interval = figure.value.and_then(|_| words::brackets(&quantity)).unwrap_or_default();
         Some(Self { value, interval, confidence: words::ends(&quantity.ends) })
     }
@@ -187,7 +187,7 @@ impl Answer {
     /// Sets a figure's value as the headline, and states its row.
     #[must_use]
     pub fn led_by(mut self, figure: &Figure) -> Self {
-        self.headline = Headline::of(figure);
+        self.headline = Headline::from_figure(figure);
         self.stating([figure])
     }
 
@@ -248,7 +248,7 @@ impl Answer {
 
     /// Sets a question that a figure answers, without a reply.
     #[must_use]
-    pub fn asked(mut self, question: impl Into<String>) -> Self {
+    pub fn with_question(mut self, question: impl Into<String>) -> Self {
         self.question = question.into();
         self
     }

@@ -40,7 +40,7 @@ pub struct Shared {
 
 impl Shared {
     /// Finds the properties that all of these figures share.
-    pub fn of(figures: &[Figure]) -> Self {
+    pub fn from_figures(figures: &[Figure]) -> Self {
         let mut sets = figures.iter().map(|f| f.caveats.iter().copied().collect::<BTreeSet<_>>());
         let first = sets.next().unwrap_or_default();
         Self {

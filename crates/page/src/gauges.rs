@@ -42,7 +42,7 @@ pub struct GaugeLine {
 
 impl Gauges {
     /// Builds one group for each quantity that the answers compare.
-    pub fn of(answers: &[Answer]) -> Vec<Self> {
+    pub fn from_answers(answers: &[Answer]) -> Vec<Self> {
         let mut quantities: Vec<(&str, Unit)> = Vec::new();
         for gauge in answers.iter().filter_map(|answer| answer.gauge.as_ref()) {
             let quantity = (gauge.axis.as_str(), gauge.unit);
@@ -65,7 +65,7 @@ impl Gauges {
         let axis = Axis::over(quantity, scale, values(), |value| words::tick(unit, value));
         let kinds: BTreeSet<MarkKind> = marks().map(|mark| mark.kind).collect();
         let legend = kinds.into_iter().map(|kind| (kind, name_of(kind, marks()))).collect();
-        let title = format!("{quantity}: {}", told(&lines));
+        let title = format!("{quantity}: {}", describe_lines(&lines));
         Self { title, axis, unit, lines, legend }
     }
 }
@@ -104,7 +104,7 @@ fn name_of<'a>(kind: MarkKind, marks: impl Iterator<Item = &'a Mark>) -> String 
     }
 }
 
-fn told(lines: &[GaugeLine]) -> String {
+fn describe_lines(lines: &[GaugeLine]) -> String {
     let told = |line: &GaugeLine| format!("{}: {}", line.label, line.texts.join(", "));
     lines.iter().map(told).collect::<Vec<_>>().join("; ")
 }

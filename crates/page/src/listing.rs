@@ -47,7 +47,11 @@ impl<R> Listing<R> {
 
     /// Adds a column of values, with a sign for unknown ones.
     #[must_use]
-    pub fn known(self, head: impl Into<Column>, value: impl Fn(&R) -> Option<&Figure>) -> Self {
+    pub fn value_or_missing(
+        self,
+        head: impl Into<Column>,
+        value: impl Fn(&R) -> Option<&Figure>,
+    ) -> Self {
         self.column(head, |subject| Cell::value_or_missing(value(subject)))
     }
 

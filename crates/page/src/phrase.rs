@@ -121,8 +121,8 @@ pub fn condition(conditions: &Conditions, key: &Key) -> Option<String> {
         let words: Vec<String> = codes.iter().map(|own| code(key, own)).collect();
         return Some(words.join(", "));
     }
-    let phrase = Phrase::of(conditions, key);
-    Some(phrase.and_then(|phrase| phrase.fill(conditions)).unwrap_or_else(|| own.in_words()))
+    let phrase = Phrase::find(conditions, key);
+    Some(phrase.and_then(|phrase| phrase.fill(conditions)).unwrap_or_else(|| own.to_words()))
 }
 
 /// Wording of a code without fields.
@@ -133,7 +133,7 @@ pub fn code(key: &Key, code: &str) -> String {
 /// Wording of all conditions for sentences and tables; fields appear within the condition that they
 /// belong to.
 pub fn conditions(all: &Conditions) -> BTreeMap<&Key, String> {
-    let phrases = all.keys().filter_map(|key| Phrase::of(all, key));
+    let phrases = all.keys().filter_map(|key| Phrase::find(all, key));
     let told: Vec<&str> = phrases.flat_map(Phrase::fields).collect();
     let apart = all.keys().filter(|key| !told.contains(&key.as_str()));
     apart.filter_map(|key| Some((key, condition(all, key)?))).collect()
@@ -186,7 +186,7 @@ fn ports_missing(text: &str) -> Conditions {
 
 impl Phrase {
     /// Phrase of a condition's code whose fields are all present; `None` without one.
-    fn of(conditions: &Conditions, key: &Key) -> Option<&'static Self> {
+    fn find(conditions: &Conditions, key: &Key) -> Option<&'static Self> {
         let Condition::Text(code) = conditions.get(key)? else { return None };
         let is_own = |own: &&Self| own.2 == code || own.number_in(code).is_some();
         Self::all(key).filter(is_own).find(|own| own.fill(conditions).is_some())

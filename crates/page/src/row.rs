@@ -202,7 +202,7 @@ impl Figure {
     }
 
     /// Condition in words for sentences and tables.
-    pub fn in_words(&self, key: impl Borrow<Key>) -> Option<String> {
+    pub fn condition_text(&self, key: impl Borrow<Key>) -> Option<String> {
         phrase::condition(&self.conditions, key.borrow())
     }
 
@@ -284,7 +284,7 @@ impl Condition {
 
     /// Formats the value for sentences and tables: numbers without trailing zeros, flags as yes and
     /// no.
-    pub fn in_words(&self) -> String {
+    pub fn to_words(&self) -> String {
         match self {
             Self::Number(number) => words::trimmed(*number, 6),
             Self::Flag(flag) => if *flag { "yes" } else { "no" }.to_owned(),

@@ -190,7 +190,7 @@ impl Cell {
 
     /// Creates a cell of a figure's value with its interval.
     pub fn value(figure: &Figure) -> Self {
-        Self::Value { quantity: Quantity::of(figure), note: String::new() }
+        Self::Value { quantity: Quantity::from_figure(figure), note: String::new() }
     }
 
     /// Creates a cell of a figure's value, or the sign for an unknown one.
@@ -217,7 +217,7 @@ impl Cell {
 
     /// Creates a cell of a row's limit and all its caveats.
     pub fn limit(row: &[&Figure]) -> Self {
-        Limit::of(row).map_or(Self::Blank, Self::Limit)
+        Limit::from_row(row).map_or(Self::Blank, Self::Limit)
     }
 
     /// Creates a cell of the limit of one leading figure, with all caveats of the row.
@@ -285,13 +285,13 @@ pub enum Ends {
 
 impl Quantity {
     /// Creates the quantity of a figure.
-    pub fn of(figure: &Figure) -> Self {
+    pub fn from_figure(figure: &Figure) -> Self {
         Self {
             unit: figure.unit,
             value: figure.value,
             low: figure.low,
             high: figure.high,
-            ends: match (figure.confidence, figure.in_words(Key::Interval)) {
+            ends: match (figure.confidence, figure.condition_text(Key::Interval)) {
                 (Some(confidence), _) => Ends::Confidence(confidence),
                 (None, Some(name)) => Ends::Named(name),
                 (None, None) => Ends::Unnamed,
@@ -329,7 +329,7 @@ pub struct Limit {
 
 impl Limit {
     /// Finds the limit of a row; `None` without figures.
-    pub fn of(row: &[&Figure]) -> Option<Self> {
+    pub fn from_row(row: &[&Figure]) -> Option<Self> {
         let median = row.iter().find(|f| f.quantile == Some(0.5));
         Self::led_by(median.or(row.first())?, row)
     }
@@ -408,13 +408,13 @@ mod tests {
             figure(0.5, &[Caveat::QuickProfile], device),
             figure(0.999, &[Caveat::FewSamples, Caveat::QuickProfile], open),
         ];
-        let limit = Limit::of(&row.iter().collect::<Vec<_>>()).expect("three figures");
+        let limit = Limit::from_row(&row.iter().collect::<Vec<_>>()).expect("three figures");
         assert_eq!(limit.verdict, device);
         assert_eq!(limit.others, [(open, vec!["p99.9".to_owned(), "max".to_owned()])]);
         let mut caveats = limit.caveats;
         caveats.sort_by_key(|(_, quantiles)| quantiles.len());
         let expected = [(Caveat::QuickProfile, vec![]), (Caveat::FewSamples, vec![0.999, 1.0])];
         assert_eq!(caveats, expected);
-        assert_eq!(Limit::of(&[]), None);
+        assert_eq!(Limit::from_row(&[]), None);
     }
 }

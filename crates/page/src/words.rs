@@ -145,7 +145,7 @@ fn ends_in(quantity: &Quantity, (divisor, _): Scaled) -> Option<[String; 2]> {
 /// Formats `4.10 µs (95 % CI 3.80…4.40 µs)`. Without a value, `below 4.40 µs` if that is known,
 /// otherwise a dash.
 pub fn with_interval(figure: &Figure) -> String {
-    quantity(&Quantity::of(figure))
+    quantity(&Quantity::from_figure(figure))
 }
 
 /// Formats a cell's quantity like [`with_interval`].

@@ -90,7 +90,8 @@ fn summed_up(page: &Page) -> Summary {
 }
 
 fn page(page: Page) -> PageView {
-    let gauges: Vec<Image> = Gauges::of(&page.answers).into_iter().map(Image::Gauges).collect();
+    let gauges: Vec<Image> =
+        Gauges::from_answers(&page.answers).into_iter().map(Image::Gauges).collect();
     let all = page.sections.into_iter().chain(page.background);
     let mut sections: Vec<SectionView> = all.map(section).collect();
     // The first picture is seen at once.
@@ -156,7 +157,7 @@ struct CellView {
 }
 
 /// `1.3 1.4`
-fn listed(rows: &[RowId]) -> String {
+fn join_ids(rows: &[RowId]) -> String {
     rows.iter().map(RowId::to_string).collect::<Vec<_>>().join(" ")
 }
 
@@ -357,10 +358,10 @@ fn drawn(cell: &Cell, table: &Table, confidence: Option<&str>, scale: Option<Sca
             };
             let parts = [note.clone(), interval];
             let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-            CellView { row: listed(quantity.row.as_slice()), ..number(text, parts.join("; ")) }
+            CellView { row: join_ids(quantity.row.as_slice()), ..number(text, parts.join("; ")) }
         }
         Cell::Samples(samples) => CellView {
-            of: listed(&samples.rows),
+            of: join_ids(&samples.rows),
             ..number(words::count(samples.n), behind(samples, confidence))
         },
         Cell::Limit(limit) => verdict(limit),
@@ -423,7 +424,7 @@ fn verdict(limit: &Limit) -> CellView {
         text: limit.verdict.as_str().to_owned(),
         note: others.join(", "),
         class: class(limit.verdict.into()),
-        of: listed(&limit.rows),
+        of: join_ids(&limit.rows),
         ..CellView::default()
     }
 }

@@ -47,7 +47,7 @@ pub fn text(page: &Page, screen: Screen) -> String {
     }
     let mut notes = Footnotes::new(&page.shared);
     let mut out = String::new();
-    let leads = Leads::of(&page.answers);
+    let leads = Leads::from_answers(&page.answers);
     for answer in &page.answers {
         let text = arrows(&in_full(answer));
         put_wrapped(&mut out, screen, &leads.lead(answer, screen), text.trim_start());
@@ -88,7 +88,7 @@ struct Leads {
 }
 
 impl Leads {
-    fn of(answers: &[Answer]) -> Self {
+    fn from_answers(answers: &[Answer]) -> Self {
         Self {
             replies: answers.iter().any(|answer| answer.reply.is_some()),
             limits: answers.iter().any(|answer| answer.verdict.is_some()),

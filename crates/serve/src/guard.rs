@@ -136,7 +136,7 @@ pub(crate) struct Inline {
 
 impl Inline {
     /// Extracts them from a report, as a browser reads them.
-    pub(crate) fn of(report: &str) -> Self {
+    pub(crate) fn from_report(report: &str) -> Self {
         let between = |open: &str, close: &str| {
             let rest = report.split_once(open).map_or("", |(_, rest)| rest);
             rest.split_once(close).map_or("", |(text, _)| text).to_owned()
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn a_reports_own_script_is_known_by_its_hash() {
-        let inline = Inline::of("<style>a{}</style><script>\nx()\n</script>");
+        let inline = Inline::from_report("<style>a{}</style><script>\nx()\n</script>");
         assert_eq!((inline.script.as_str(), inline.style.as_str()), ("\nx()\n", "a{}"));
         let mut headers = HeaderMap::new();
         SecurityHeaders::new(&inline).add_to(&mut headers);

@@ -88,7 +88,8 @@ impl Identity {
         let all: Result<Vec<_>, _> =
             CertificateDer::pem_slice_iter(certificates.as_bytes()).collect();
         let chain: Vec<CertificateDer<'static>> = all.map_err(|_| NoIdentity::Certificate)?;
-        let times: Option<Vec<_>> = chain.iter().map(|one| Validity::of(one)).collect();
+        let times: Option<Vec<_>> =
+            chain.iter().map(|one| Validity::from_certificate(one)).collect();
         let times = times.ok_or(NoIdentity::Certificate)?;
         let validity = times.into_iter().reduce(Validity::and).ok_or(NoIdentity::NoCertificate)?;
         let config = config(chain, read_key(key)?).map_err(|error| match error {

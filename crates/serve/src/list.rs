@@ -40,7 +40,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    pub(crate) fn of(fields: &Fields) -> Result<Self, Malformed> {
+    pub(crate) fn from_fields(fields: &Fields) -> Result<Self, Malformed> {
         let text = |name| fields.get(name).unwrap_or_default().trim().to_owned();
         let date = |name: &str| match fields.get(name) {
             None => Ok(None),
@@ -102,7 +102,7 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
-    pub(crate) fn of(listing: Listing, filter: &Filter) -> Self {
+    pub(crate) fn from_listing(listing: Listing, filter: &Filter) -> Self {
         let Listing { runs, warnings } = listing;
         let once = |name: fn(&RunSummary) -> &String| {
             let mut all: Vec<String> = runs.iter().map(name).cloned().collect();
@@ -147,8 +147,8 @@ mod tests {
     fn a_page_has_those_that_fit() {
         let all: Vec<RunSummary> = (0..120).map(run).collect();
         let listed = |query: &str| {
-            let filter = Filter::of(&Fields::parse(query).unwrap()).unwrap();
-            Listed::of(all.clone().into(), &filter)
+            let filter = Filter::from_fields(&Fields::parse(query).unwrap()).unwrap();
+            Listed::from_listing(all.clone().into(), &filter)
         };
         for (query, fitting, shown, first) in [
             ("", 120, 50, 1),
@@ -171,7 +171,7 @@ mod tests {
         let page = listed("");
         assert_eq!((page.verbs.len(), page.testbeds.len(), page.pages, page.all), (2, 10, 3, 120));
         for query in ["since=yesterday", "page=x", "until=2026-13-01", "page=-1"] {
-            assert!(Filter::of(&Fields::parse(query).unwrap()).is_err(), "{query}");
+            assert!(Filter::from_fields(&Fields::parse(query).unwrap()).is_err(), "{query}");
         }
     }
 }

@@ -78,13 +78,13 @@ impl Hub {
             let Some((runs, fresh)) = self.next() else { return };
             seen.retain(|run, _| runs.contains(run));
             rounds += 1;
-            let told = self.look(&mut watch, rounds % AT_LEAST_EVERY == 0, (&runs, &fresh));
+            let told = self.look(&mut watch, rounds % AT_LEAST_EVERY == 0, &runs, &fresh);
             match told {
                 Ok(now) => {
                     for (run, progress) in now {
                         let last = seen.get(&run).filter(|_| !fresh.contains(&run));
                         if let Some(event) = event(&progress, last) {
-                            self.tell(&run, event);
+                            self.send_event(&run, event);
                         }
                         seen.insert(run, progress);
                     }
@@ -94,7 +94,7 @@ impl Hub {
                     let text = error.to_string().replace(['\n', '\r'], " ");
                     let event = Bytes::from(format!("event: trouble\ndata: {text}\n\n"));
                     for run in &runs {
-                        self.tell(run, event.clone());
+                        self.send_event(run, event.clone());
                     }
                 }
             }
@@ -125,7 +125,8 @@ impl Hub {
         &self,
         watch: &mut Option<Box<dyn Watch>>,
         anyhow: bool,
-        (runs, fresh): (&BTreeSet<String>, &BTreeSet<String>),
+        runs: &BTreeSet<String>,
+        fresh: &BTreeSet<String>,
     ) -> Result<Vec<(String, Progress)>, Unavailable> {
         let watch = match watch {
             Some(watch) => watch,
@@ -136,7 +137,7 @@ impl Hub {
         asked.map(|run| Ok((run.clone(), watch.progress(run)?))).collect()
     }
 
-    fn tell(&self, run: &str, event: Bytes) {
+    fn send_event(&self, run: &str, event: Bytes) {
         if let Some(followed) = self.lock().runs.get(run) {
             // Nobody may be there any more.
             let _ = followed.events.send(event);

@@ -96,7 +96,7 @@ impl App {
         let Options { identity, token, names, deeds, limits, .. } = options;
         let is_secure = identity.is_some();
         // A report of nothing has the style and the script of all.
-        let inline = Inline::of(&render::html(Document::default(), 0).unwrap_or_default());
+        let inline = Inline::from_report(&render::html(Document::default(), 0).unwrap_or_default());
         Self {
             hub: Hub::new(Arc::clone(&source)),
             frame: Frame {
@@ -252,11 +252,11 @@ fn run_of(text: &str) -> Result<String, Problem> {
 async fn list(State(app): Shared, RawQuery(query): RawQuery) -> Response {
     let made = async {
         let asked = fields(query.as_deref())?;
-        let filter = Filter::of(&asked)?;
+        let filter = Filter::from_fields(&asked)?;
         let narrowed = filter.clone();
         let listed = app
             .ask(move |source| {
-                let mut listed = Listed::of(source.runs()?, &narrowed);
+                let mut listed = Listed::from_listing(source.runs()?, &narrowed);
                 source.count(&mut listed.runs)?;
                 Ok(listed)
             })
@@ -277,7 +277,7 @@ async fn report(State(app): Shared, Path(run): Path<String>) -> Response {
 }
 
 /// The run of that id.
-async fn known(app: &App, run: &str) -> Result<RunSummary, Problem> {
+async fn find_run(app: &App, run: &str) -> Result<RunSummary, Problem> {
     let run = run_of(run)?;
     let found = app.ask(move |source| {
         let found = source.runs()?.runs.into_iter().find(|known| known.id == run);
@@ -288,7 +288,7 @@ async fn known(app: &App, run: &str) -> Result<RunSummary, Problem> {
 
 async fn live(State(app): Shared, Path(run): Path<String>) -> Response {
     let made = async {
-        let run = known(&app, &run).await?;
+        let run = find_run(&app, &run).await?;
         let deeds = app.deeds.as_ref();
         let possible = deeds.map(|deeds| deeds.possible(&run)).unwrap_or_default();
         let of = run.id.clone();
@@ -321,7 +321,7 @@ async fn resume(State(app): Shared, Path(run): Path<String>) -> Response {
 async fn carry_out(app: &App, deed: Deed, run: &str) -> Response {
     let Some(deeds) = &app.deeds else { return app.refuse(&refused(Refusal::Method)) };
     let made = async {
-        let run = known(app, run).await?.id;
+        let run = find_run(app, run).await?.id;
         let (deeds, of) = (Arc::clone(deeds), run.clone());
         app.ask(move |_| deeds.carry_out(deed, &of)).await?;
         Ok(to(&format!("/runs/{run}/live")))
@@ -331,7 +331,7 @@ async fn carry_out(app: &App, deed: Deed, run: &str) -> Response {
 }
 
 async fn events(State(app): Shared, Path(run): Path<String>) -> Response {
-    match known(&app, &run).await {
+    match find_run(&app, &run).await {
         Ok(run) => {
             let events = Events::new(app.hub.follow(&run.id), Arc::clone(&app.counts));
             let kind = (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -347,7 +347,7 @@ async fn compare(State(app): Shared, RawQuery(query): RawQuery) -> Response {
         let mut picked: Vec<&str> = asked.all("run").collect();
         if let [one, other] = picked[..] {
             // If one is missing, the comparison says so.
-            let runs = (known(&app, one).await, known(&app, other).await);
+            let runs = (find_run(&app, one).await, find_run(&app, other).await);
             if let (Ok(one), Ok(other)) = runs {
                 let age = |run: &RunSummary| (run.created_unix_ns, run.id.clone());
                 if age(&one) > age(&other) {

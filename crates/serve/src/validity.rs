@@ -24,7 +24,7 @@ const GENERALIZED_TIME: u8 = 0x18;
 impl Validity {
     /// RFC 5280 §4.1: a certificate begins with what is signed of it, and that with a version that
     /// may be missing, a serial number, an algorithm, an issuer and the validity.
-    pub(crate) fn of(certificate: &[u8]) -> Option<Self> {
+    pub(crate) fn from_certificate(certificate: &[u8]) -> Option<Self> {
         let mut signed = Der(Der(certificate).expect(SEQUENCE)?).expect(SEQUENCE).map(Der)?;
         let (first, _) = signed.next()?;
         for _ in 0..if first == VERSION { 3 } else { 2 } {
@@ -129,17 +129,18 @@ mod tests {
             ),
         ] {
             for version in [&version[..], &[]] {
-                let read = Validity::of(&certificate(version, &from, &until)).unwrap();
+                let read =
+                    Validity::from_certificate(&certificate(version, &from, &until)).unwrap();
                 assert_eq!(format!("{}/{}", read.from, read.until), expect);
             }
         }
         let endless = certificate(&version, &utc("250102030405Z"), &general("99991231235959Z"));
-        assert_eq!(Validity::of(&endless).unwrap().until, Timestamp::MAX);
+        assert_eq!(Validity::from_certificate(&endless).unwrap().until, Timestamp::MAX);
         for wrong in
             ["250102030405", "2501020304Z", "251302030405Z", "+50102030405Z", "é0102030405Z"]
         {
             let wrong = certificate(&version, &utc(wrong), &utc("491231235959Z"));
-            assert_eq!(Validity::of(&wrong), None);
+            assert_eq!(Validity::from_certificate(&wrong), None);
         }
     }
 
@@ -148,13 +149,13 @@ mod tests {
         let time = der(UTC_TIME, &[b"250102030405Z"]);
         let whole = certificate(&[], &time, &time);
         for cut in 0..whole.len() {
-            assert_eq!(Validity::of(&whole[..cut]), None, "{cut}");
+            assert_eq!(Validity::from_certificate(&whole[..cut]), None, "{cut}");
         }
         for at in 0..whole.len() {
             for octet in [0, 0x30, 0x7f, 0x80, 0x84, 0xff] {
                 let mut changed = whole.clone();
                 changed[at] = octet;
-                let _ = Validity::of(&changed);
+                let _ = Validity::from_certificate(&changed);
             }
         }
     }

@@ -56,7 +56,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use crate::speak::{self, tell};
+use crate::speak::{self, print_stderr};
 use crate::terminal::screen::{self, Colour, wrapped};
 use exit::Status;
 pub use failure::Failure;
@@ -170,7 +170,7 @@ impl Outcome {
             Self::Ended(code) => return ExitCode::from(code),
         };
         if let Some(line) = line {
-            tell(&wrapped("", &format!("{line} (exit code {})", status.code())));
+            print_stderr(&wrapped("", &format!("{line} (exit code {})", status.code())));
         }
         ExitCode::from(status.code())
     }
@@ -191,7 +191,7 @@ pub fn command() -> clap::Command {
 /// Everything the binary does.
 pub fn main() -> ExitCode {
     carry_out(std::env::args_os()).unwrap_or_else(|refused| {
-        tell(&refused.text);
+        print_stderr(&refused.text);
         ExitCode::from(refused.code)
     })
 }
@@ -253,7 +253,7 @@ where
     match outcome {
         Ok(Outcome::Done) if speak::is_unread() => Ok(ExitCode::from(Status::Unread.code())),
         Ok(outcome) => Ok(outcome.end()),
-        Err(failure) if signals::came() => Err(failure.interrupted().refused()),
+        Err(failure) if signals::is_end_requested() => Err(failure.interrupted().refused()),
         Err(failure) => Err(failure.refused()),
     }
 }

@@ -95,7 +95,7 @@ pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
     if fs::metadata(&target).is_ok_and(|of| !of.is_file()) {
         return fs::write(&target, octets);
     }
-    let beside = beside(&target);
+    let beside = sibling_path(&target);
     // An existing file is somebody's.
     let mut file = File::create_new(&beside)?;
     let written = file
@@ -109,7 +109,7 @@ pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
     written
 }
 
-fn beside(target: &Path) -> PathBuf {
+fn sibling_path(target: &Path) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     target.with_file_name(format!(".{name}.{}.new", std::process::id()))
 }
@@ -157,9 +157,9 @@ mod tests {
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing lies beside");
         write(Path::new("/dev/null"), b"x").unwrap();
         // A file of the name under which it is written first is somebody's.
-        fs::write(beside(&file), b"precious").unwrap();
+        fs::write(sibling_path(&file), b"precious").unwrap();
         assert_eq!(write(&file, b"newer").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        assert_eq!(fs::read(beside(&file)).unwrap(), b"precious");
+        assert_eq!(fs::read(sibling_path(&file)).unwrap(), b"precious");
         fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -21,11 +21,11 @@ static UNREAD: AtomicBool = AtomicBool::new(false);
 /// Prints a text on stdout.
 pub fn print(text: &str) -> io::Result<()> {
     clear();
-    put(painted(text).as_bytes())
+    print_bytes(painted(text).as_bytes())
 }
 
 /// Writes octets on stdout as they are. Those that a closed pipe would take are dropped.
-pub fn put(octets: &[u8]) -> io::Result<()> {
+pub fn print_bytes(octets: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(octets).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -50,11 +50,11 @@ pub fn print_json(object: &impl Serialize) -> io::Result<()> {
     }
     text.push('\n');
     // At once: a reader may have seen enough before the last line.
-    put(text.as_bytes())
+    print_bytes(text.as_bytes())
 }
 
 /// Writes a text on stderr, however long it and the reader take.
-pub fn tell(text: &str) {
+pub fn print_stderr(text: &str) {
     clear();
     let _ = io::stderr().lock().write_all(painted(text).as_bytes());
 }

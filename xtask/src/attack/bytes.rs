@@ -71,7 +71,7 @@ pub fn name(ground: &Ground, dice: &mut Dice) -> Result<Outcome> {
     let name = if name.starts_with("sim:") { name } else { format!("sim:{name}") };
     let mut command = ground.command(&["latency", "--protocol", "udp", "--size", "64"]);
     short(ground, &mut command).arg("--testbed").arg(name);
-    Ok(Outcome::of(watch(command)?, input))
+    Ok(Outcome::new(watch(command)?, input))
 }
 
 pub fn agent_pipe(ground: &Ground, dice: &mut Dice) -> Result<Outcome> {
@@ -83,7 +83,7 @@ pub fn agent_pipe(ground: &Ground, dice: &mut Dice) -> Result<Outcome> {
         // An agent that ended already takes no more.
         let _ = stdin.write_all(&input);
     }
-    Ok(Outcome::of(Watched::over(child).end_within(PATIENCE)?, input))
+    Ok(Outcome::new(Watched::over(child).end_within(PATIENCE)?, input))
 }
 
 pub fn closed_pipes(ground: &Ground, dice: &mut Dice) -> Result<Outcome> {
@@ -98,7 +98,7 @@ pub fn closed_pipes(ground: &Ground, dice: &mut Dice) -> Result<Outcome> {
             drop(child.stderr.take());
         }
     }
-    Ok(Outcome::of(Watched::over(child).end_within(PATIENCE)?, Vec::new()))
+    Ok(Outcome::new(Watched::over(child).end_within(PATIENCE)?, Vec::new()))
 }
 
 fn short<'a>(ground: &Ground, command: &'a mut Command) -> &'a mut Command {
@@ -116,7 +116,7 @@ fn with_file(
     let input = mutated(dice, ground.corpus(corpus));
     let file = ground.folder().join("input");
     write(&file, &input)?;
-    Ok(Outcome::of(watch(command(&file.display().to_string()))?, input))
+    Ok(Outcome::new(watch(command(&file.display().to_string()))?, input))
 }
 
 fn write(file: &Path, octets: &[u8]) -> Result<()> {

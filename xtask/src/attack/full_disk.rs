@@ -68,7 +68,7 @@ pub fn measure(ground: &Ground, dice: &mut Dice) -> Result<Outcome> {
     let measured = ends.iter().any(|end| end.code == Some(0));
     let [first, second] = ends;
     let mut outcome =
-        Outcome::of(first.and(&second), format!("{room} octets of room\n{text}").into_bytes());
+        Outcome::new(first.and(&second), format!("{room} octets of room\n{text}").into_bytes());
     if least < MIB {
         outcome.broken.push(format!("{least} octets were left on the disk"));
     }

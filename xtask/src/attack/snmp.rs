@@ -71,7 +71,7 @@ pub fn ask(ground: &Ground, dice: &mut Dice) -> Result<Outcome> {
         end
     })?;
     remove_hosts();
-    Ok(Outcome::of(end, format!("{manner:?}").into_bytes()))
+    Ok(Outcome::new(end, format!("{manner:?}").into_bytes()))
 }
 
 /// Writes a testbed of two hosts and a cable, declared as a switch that answers SNMP.

@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::files::{Files, above, gzip, joined, read};
-use crate::steps::{self, run, told};
+use crate::steps::{self, capture_output, run};
 
 const PAGES: &str = "usr/share/doc/switchmark";
 const HELD: &str = "usr/share/switchmark";
@@ -24,7 +24,7 @@ const SHELLS: [(&str, &str); 3] = [
 pub(super) fn files(program: &Path) -> Result<Files> {
     let (root, mut files) = (steps::root(), Files::default());
     for (shell, path) in SHELLS {
-        let script = told(Command::new(program).args(["completions", shell]))?;
+        let script = capture_output(Command::new(program).args(["completions", shell]))?;
         files.file(path, script + "\n");
     }
     manual(program, &mut files)?;

@@ -31,19 +31,19 @@ pub(super) struct Files(BTreeMap<String, (u32, Entry)>);
 
 impl Files {
     pub(super) fn folder(&mut self, path: &str, mode: u32) {
-        self.put(path, mode, Entry::Folder);
+        self.insert(path, mode, Entry::Folder);
     }
 
     pub(super) fn file(&mut self, path: &str, octets: impl Into<Vec<u8>>) {
-        self.put(path, PLAIN, Entry::File(octets.into()));
+        self.insert(path, PLAIN, Entry::File(octets.into()));
     }
 
     pub(super) fn program(&mut self, path: &str, octets: impl Into<Vec<u8>>) {
-        self.put(path, PROGRAM, Entry::File(octets.into()));
+        self.insert(path, PROGRAM, Entry::File(octets.into()));
     }
 
     pub(super) fn link(&mut self, path: &str, to: &str) {
-        self.put(path, 0o777, Entry::Link(to.to_owned()));
+        self.insert(path, 0o777, Entry::Link(to.to_owned()));
     }
 
     /// A folder of this machine, with all that is in it.
@@ -96,7 +96,7 @@ impl Files {
         let mut moved = Self::default();
         for (path, (mode, entry)) in &self.0 {
             if let Some(path) = to(path) {
-                moved.put(&path, *mode, entry.clone());
+                moved.insert(&path, *mode, entry.clone());
             }
         }
         moved
@@ -157,7 +157,7 @@ impl Files {
         Ok(())
     }
 
-    fn put(&mut self, path: &str, mode: u32, entry: Entry) {
+    fn insert(&mut self, path: &str, mode: u32, entry: Entry) {
         let mut folder = above(path);
         while !folder.is_empty() && !self.0.contains_key(folder) {
             self.0.insert(folder.to_owned(), (FOLDER, Entry::Folder));

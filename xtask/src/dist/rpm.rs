@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use super::{ABOUT, Shipped, TITLE};
-use crate::steps::{run, told};
+use crate::steps::{capture_output, run};
 
 /// Settings of rpmbuild, so that it leaves files unchanged and does not name the machine it runs
 /// on.
@@ -52,7 +52,8 @@ pub(super) fn pack(of: &Shipped) -> Result<()> {
     let package = of.folder.join(named);
     fs::rename(&made, &package).with_context(|| format!("move {}", made.display()))?;
     fs::remove_dir_all(&work).with_context(|| format!("remove {}", work.display()))?;
-    let held = told(Command::new("rpm").args(["-qp", "--nosignature", "--list"]).arg(package))?;
+    let held =
+        capture_output(Command::new("rpm").args(["-qp", "--nosignature", "--list"]).arg(package))?;
     for path in own {
         ensure!(held.lines().any(|line| line[1..] == *path), "the RPM package lacks /{path}");
     }

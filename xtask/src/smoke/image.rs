@@ -15,7 +15,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::{Made, Place, smoke, smoke_of_labs};
 use crate::dist;
-use crate::steps::{run, told};
+use crate::steps::{capture_output, run};
 
 /// Words that run a container. crun refuses to start where a kernel has both generations of control
 /// groups, and a process may not raise its limits everywhere.
@@ -76,8 +76,11 @@ pub(super) fn check(made: &Made, scratch: &Path) -> Result<()> {
 fn read(made: &Made, archive: &Path, scratch: &Path) -> Result<()> {
     let source = format!("oci-archive:{}", archive.display());
     let asked = "{{.Digest}} {{.Os}} {{.Architecture}}";
-    let about = told(Command::new("skopeo").args(["inspect", "--format", asked, &source]))
-        .context("read the image (hint: install Debian's packages skopeo, umoci, podman, runc)")?;
+    let about =
+        capture_output(Command::new("skopeo").args(["inspect", "--format", asked, &source]))
+            .context(
+                "read the image (hint: install Debian's packages skopeo, umoci, podman, runc)",
+            )?;
     eprintln!("{about}");
     ensure!(about.ends_with(&format!("linux {}", made.own.short)), "the image is of {about}");
     let (layout, bundle) = (scratch.join("layout"), scratch.join("bundle"));

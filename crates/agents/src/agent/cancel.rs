@@ -28,7 +28,7 @@ impl Cancel {
     }
 
     /// Ends the current trial and restores changed settings.
-    pub fn let_go(&self) -> Result<(), Failed> {
+    pub fn halt_and_restore(&self) -> Result<(), Failed> {
         self.halt();
         self.notes().undo()
     }
@@ -38,7 +38,7 @@ impl Cancel {
     ///
     /// Resources of the trial may prevent a restore: a virtual port cannot turn offloads on while
     /// its peer has an XDP program. Restoring is therefore retried while flows end.
-    pub fn let_go_for_good(&self) -> Result<(), Failed> {
+    pub fn halt_and_restore_for_good(&self) -> Result<(), Failed> {
         self.halt();
         let began = clock::monotonic();
         loop {

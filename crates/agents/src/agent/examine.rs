@@ -60,7 +60,7 @@ fn watch(span: Duration) -> Usage {
 
 /// Examines a port: its card's settings, its location, and its addresses.
 fn of_port(kernel: &mut Netlink, sysfs: Sysfs, name: &str) -> PortExamination {
-    let link = kernel.link(name).ok().as_ref().map(as_told);
+    let link = kernel.link(name).ok().as_ref().map(to_message);
     let device = |file: &str| Some(line(&format!("{}/device/{file}", sysfs.port(name)?)));
     let node = device("numa_node").and_then(|node| node.parse().ok());
     let own = nix::ifaddrs::getifaddrs().into_iter().flatten().filter(|i| i.interface_name == name);
@@ -77,7 +77,7 @@ fn of_port(kernel: &mut Netlink, sysfs: Sysfs, name: &str) -> PortExamination {
 }
 
 /// Converts a link to its form in messages.
-pub fn as_told(link: &netlink::Link) -> Link {
+pub fn to_message(link: &netlink::Link) -> Link {
     let (up, carrier, mtu) = (link.up, link.carrier, link.mtu);
     let mac = link.mac.map(|mac| mac.map(|octet| format!("{octet:02x}")).join(":"));
     Link { up, carrier, mtu, mac }

@@ -81,7 +81,7 @@ impl Found {
     }
 
     /// Describes the original state: `cpufreq/scaling_governor`, `offloads of eth1`.
-    fn told(&self) -> String {
+    fn description(&self) -> String {
         match self {
             Self::Setting { was: Setting::File { path, value }, .. } => {
                 format!("{path} to {value}")
@@ -120,7 +120,7 @@ impl Found {
         };
         match restored {
             Err(error) if error.is_absent() => Ok(Restored::Done),
-            restored => restored.map_err(Failed::to(format!("put back {}", self.told()))),
+            restored => restored.map_err(Failed::to(format!("put back {}", self.description()))),
         }
     }
 }
@@ -286,8 +286,8 @@ fn undo(
             continue;
         }
         match found.restore() {
-            Ok(Restored::Done) => undone.restored.push(found.told()),
-            Ok(Restored::Left(why)) => undone.left.push(format!("{}: {why}", found.told())),
+            Ok(Restored::Done) => undone.restored.push(found.description()),
+            Ok(Restored::Left(why)) => undone.left.push(format!("{}: {why}", found.description())),
             Err(fault) => {
                 stays.push(found);
                 first = first.and(Err(fault));
@@ -351,11 +351,11 @@ fn is_ledger(path: &Path) -> bool {
 }
 
 /// Lists changes of killed agents that remain: in other network namespaces, or failed to restore.
-pub fn left() -> Vec<String> {
+pub fn unrestored_changes() -> Vec<String> {
     let entries = fs::read_dir(FOLDER).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path()).filter(|path| is_ledger(path));
     let ledgers = paths.filter_map(|path| read(&mut orphan(&path)?).ledger());
-    ledgers.flat_map(|ledger| ledger.found).map(|found| found.told()).collect()
+    ledgers.flat_map(|ledger| ledger.found).map(|found| found.description()).collect()
 }
 
 /// True if a living agent holds this setting of the machine.

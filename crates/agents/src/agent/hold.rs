@@ -26,9 +26,9 @@ impl Hold {
         let holder: String = holder.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
         let mut held = Vec::new();
         for interface in interfaces {
-            held.extend(take_one(interface, &holder)?);
+            held.extend(lock_port(interface, &holder)?);
             // A second name with the holder, only for other runs to read.
-            held.extend(bind(&format!("{}{holder}", beside(interface))));
+            held.extend(bind(&format!("{}{holder}", holder_prefix(interface))));
         }
         Ok(Self(held))
     }
@@ -36,7 +36,7 @@ impl Hold {
 
 /// Holds one port; `None` if this very run holds it already. That is an agent that lost its
 /// controller and is about to end, or another host of the run on the same machine.
-fn take_one(interface: &str, holder: &str) -> Result<Option<UnixDatagram>, Failed> {
+fn lock_port(interface: &str, holder: &str) -> Result<Option<UnixDatagram>, Failed> {
     match bind(&format!("switchmark/{interface}")) {
         Ok(socket) => Ok(Some(socket)),
         Err(e) if e.kind() == io::ErrorKind::AddrInUse => match holder_of(interface) {
@@ -53,7 +53,7 @@ fn take_one(interface: &str, holder: &str) -> Result<Option<UnixDatagram>, Faile
     }
 }
 
-fn beside(interface: &str) -> String {
+fn holder_prefix(interface: &str) -> String {
     format!("switchmark/{interface}/")
 }
 
@@ -64,7 +64,7 @@ fn bind(name: &str) -> io::Result<UnixDatagram> {
 /// Finds a port's holder in the kernel's list of this network namespace's names.
 fn holder_of(interface: &str) -> Option<String> {
     let text = std::fs::read_to_string("/proc/self/net/unix").ok()?;
-    let mark = format!("@{}", beside(interface));
+    let mark = format!("@{}", holder_prefix(interface));
     let found = text.lines().find_map(|line| line.split_once(&mark))?;
     Some(found.1.to_owned())
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::cancel::Cancel;
 use crate::failed::Failed;
-use crate::protocol::in_words;
+use crate::protocol::describe_error;
 use crate::speak::speak;
 
 /// Time-out for restoring, if the kernel does not answer: the original state is in a file for the
@@ -41,7 +41,7 @@ impl<T> From<Result<T, Failed>> for End {
     fn from(ended: Result<T, Failed>) -> Self {
         match ended {
             Ok(_) => Self::well(),
-            Err(fault) => Self::because(1, in_words(&fault)),
+            Err(fault) => Self::because(1, describe_error(&fault)),
         }
     }
 }
@@ -72,9 +72,9 @@ fn leave(cancel: &Cancel, end: End) -> ! {
         thread::park_timeout(PATIENCE);
         exit(code);
     });
-    let undone = catch_unwind(AssertUnwindSafe(|| cancel.let_go_for_good()));
+    let undone = catch_unwind(AssertUnwindSafe(|| cancel.halt_and_restore_for_good()));
     if let Ok(Err(fault)) = undone {
-        speak(&format!("agent: {}", in_words(&fault)));
+        speak(&format!("agent: {}", describe_error(&fault)));
     }
     if let Some(words) = end.words {
         speak(&format!("agent: {words}"));

@@ -48,7 +48,7 @@ pub fn list(connection: Option<&str>) -> Result<Vec<NicFacts>, Failed> {
             let hardware = || sysfs::look(|sysfs| sysfs.driver(&link.name));
             NicFacts {
                 name: link.name.clone(),
-                link: examine::as_told(link),
+                link: examine::to_message(link),
                 driver: link.kind.clone().or_else(hardware),
                 speed_mbits: nic.speed_mbits,
                 full_duplex: nic.full_duplex,

@@ -60,7 +60,7 @@ fn describe_one(netlink: &mut Netlink, sysfs: Sysfs, name: &str) -> PortFacts {
     if let Ok(link) = netlink.link(name) {
         facts.mtu = Some(link.mtu);
         facts.running = Some(link.running);
-        facts.mac = examine::as_told(&link).mac;
+        facts.mac = examine::to_message(&link).mac;
         facts.driver = link.kind.or_else(|| sysfs.driver(name));
     }
     let features = netlink.features(name).unwrap_or_default();

@@ -19,7 +19,7 @@ use super::storage::Files;
 use super::trial::{LONGEST_TRIAL, Trial};
 use super::{Handled, change, examine, facts, nics, offloads};
 use crate::failed::Failed;
-use crate::protocol::{Answer, Ask, OffloadChange, Order, PortProbe, ProbeReply, in_words};
+use crate::protocol::{Answer, Ask, OffloadChange, Order, PortProbe, ProbeReply, describe_error};
 
 /// Time-out after which a prepared trial that was not started is abandoned: its data ports must not
 /// stay.
@@ -111,7 +111,7 @@ impl AgentState {
             }
             Ask::Listen { interfaces, mark } => self.listen(&interfaces, mark),
             Ask::CableProbe { mark, ports } => self.probe(mark, &ports),
-            Ask::Heard => self.heard(),
+            Ask::Heard => self.collect_frames(),
             Ask::Prepare { receivers, interfaces } => self.prepare(&receivers, interfaces),
             Ask::Connect { senders } => self.connect(&senders),
             Ask::Start { window } => {
@@ -130,7 +130,7 @@ impl AgentState {
             }
             Ask::Goodbye => {
                 self.trial = None;
-                self.cancel.let_go()?;
+                self.cancel.halt_and_restore()?;
                 Ok(Answer::Done)
             }
         }
@@ -170,7 +170,7 @@ impl AgentState {
         }
         let reply = |port: &PortProbe| {
             let failed = send_all(port, mark).err();
-            let failed = failed.map(|cause| in_words(&untold(&port.interface, cause)));
+            let failed = failed.map(|cause| describe_error(&untold(&port.interface, cause)));
             let asked = port.address.map(|it| cable_probe::owners(&port.interface, it, ANSWERING));
             let owners = asked.and_then(Result::ok).unwrap_or_default();
             let text = |mac: &[u8; 6]| mac.map(|octet| format!("{octet:02x}")).join(":");
@@ -179,7 +179,7 @@ impl AgentState {
         Ok(Answer::CableProbed { replies: ports.iter().map(reply).collect() })
     }
 
-    fn heard(&mut self) -> Handled {
+    fn collect_frames(&mut self) -> Handled {
         let mut frames: BTreeMap<String, BTreeSet<u16>> = BTreeMap::new();
         for ear in std::mem::take(&mut self.ears) {
             let here = frames.entry(ear.interface().to_owned()).or_default();

@@ -23,7 +23,7 @@ impl Sysfs {
     /// namespace. If all of them agree with the kernel's list for this namespace, sysfs is of this
     /// one.
     pub fn as_mounted() -> Self {
-        let ours = told().is_some_and(|told| told == shown());
+        let ours = links_by_netlink().is_some_and(|told| told == shown());
         Self { ours }
     }
 
@@ -47,7 +47,7 @@ pub fn look<T: Send>(work: impl Fn(Sysfs) -> T + Sync) -> T {
 }
 
 /// Number and address of each link by name, from netlink in this namespace.
-fn told() -> Option<BTreeMap<String, (u32, String)>> {
+fn links_by_netlink() -> Option<BTreeMap<String, (u32, String)>> {
     let links = Netlink::open().and_then(|mut kernel| kernel.links()).ok()?;
     let address = |mac: Option<[u8; 6]>| {
         let octets = mac.unwrap_or_default().map(|octet| format!("{octet:02x}"));

@@ -20,7 +20,7 @@ use trial::record::{FlowRecord, Usage};
 
 use super::storage::{Files, Job, StorageClient, StorageServer};
 use crate::failed::Failed;
-use crate::protocol::{Collected, FlowReport, Order, Work, in_words};
+use crate::protocol::{Collected, FlowReport, Order, Work, describe_error};
 
 /// Maximum duration of a trial, whatever a controller requests.
 pub const LONGEST_TRIAL: Nanos = Nanos::from_secs(6 * 3600);
@@ -184,7 +184,7 @@ fn run_side(run: Run, window: Window, halt: &Halt) -> Done {
     let report = run(window, halt).map_err(|fault| {
         // One broken side makes the trial a failure: the others need not go on.
         halt.ask();
-        in_words(&fault)
+        describe_error(&fault)
     });
     Done { ready, report }
 }

@@ -24,7 +24,7 @@ use super::trial_error::TrialError;
 use super::{Facts, Stop, far_counter};
 use crate::failed::Failed;
 use crate::hosts::accounts::{self as config, DeviceAccount};
-use crate::protocol::in_words;
+use crate::protocol::describe_error;
 use crate::speak::speak;
 use rest::Rest;
 use source::{Cause, Source};
@@ -143,7 +143,7 @@ impl Companion for Accounts {
             }
             // Frames that hosts sent to find each other must not count as the load's.
             context.stop.rest(asked.behind())?;
-            let account = asked.read(context.stop).map_err(|(_, why)| in_words(&*why));
+            let account = asked.read(context.stop).map_err(|(_, why)| describe_error(&*why));
             self.before.push((number, clock::monotonic(), account));
         }
         Ok(())
@@ -161,7 +161,7 @@ impl Companion for Accounts {
                 Ok(before) => {
                     let counted = Counted { ports: &record.ports, sent: &sent };
                     let (changes, reading) =
-                        asked.settled((since, &before), counted, context.stop)?;
+                        asked.settled(since, &before, counted, context.stop)?;
                     ports.extend(asked.ports(&changes));
                     readings.push(reading);
                 }
@@ -174,8 +174,8 @@ impl Companion for Accounts {
             }
         }
         record.ports.extend(ports);
-        let told = (&*record.ports, &*readings);
-        far_counter::fill_in(flows, &mut record.flows, context.topology, told);
+        let (ports, topology) = (&record.ports, context.topology);
+        far_counter::fill_in(flows, &mut record.flows, topology, ports, &readings);
         record.device.readings = readings;
         Ok(())
     }

@@ -47,7 +47,7 @@ impl Clocks {
     }
 
     /// Adds new exchanges with a host's clock; returns false if they contradict each other.
-    pub fn hear(&mut self, host: &str, news: &[Exchange]) -> bool {
+    pub fn add_exchanges(&mut self, host: &str, news: &[Exchange]) -> bool {
         let bounds = |all: &[Exchange]| {
             if self.one { ClockBounds::of_one_rate(all) } else { ClockBounds::of(all) }
         };
@@ -87,7 +87,7 @@ impl Clocks {
 
     /// Computes the offsets that senders add to their stamps from `since` to `until`. Receivers on
     /// other hosts can then subtract stamps from their own clocks without a negative result.
-    pub fn allowances(&self, flows: &[Flow], (since, until): (Nanos, Nanos)) -> Allowances {
+    pub fn allowances(&self, flows: &[Flow], since: Nanos, until: Nanos) -> Allowances {
         let apart = flows.iter().filter(|_| !self.one);
         let hosts = apart.map(|flow| (flow.from.host.clone(), flow.to.host.clone()));
         let low = |from: &str, to: &str, at| self.ahead(from, at).to(self.ahead(to, at)).low_ns;
@@ -108,9 +108,11 @@ impl Clocks {
     pub fn settle(
         &self,
         record: &mut DatagramsRecord,
-        (from, to): (&str, &str),
+        from: &str,
+        to: &str,
         allowance: i64,
-        (since, until): (Nanos, Nanos),
+        since: Nanos,
+        until: Nanos,
     ) {
         if self.one {
             return;

@@ -41,7 +41,7 @@ pub enum CommandError {
         cause: std::io::Error,
     },
     /// The command reported a failure.
-    #[error("`{line}` ended with {status}{}", said(.errors))]
+    #[error("`{line}` ended with {status}{}", errors_suffix(.errors))]
     Failed {
         /// The command line.
         line: String,
@@ -63,7 +63,7 @@ pub enum CommandError {
     Stopped,
 }
 
-fn said(errors: &str) -> String {
+fn errors_suffix(errors: &str) -> String {
     if errors.is_empty() { String::new() } else { format!(": {errors}") }
 }
 
@@ -92,7 +92,7 @@ pub fn run_back(
 ) -> Result<(), CommandError> {
     let mut shell = Command::new("sh");
     shell.args(["-c", UNHEARD, line]).envs(environment.iter().copied()).stdin(Stdio::null());
-    run_within(shell, line, (limit, OUTPUT_LIMIT), (&Stop::new(), Kind::WayBack)).map(drop)
+    run_within(shell, line, limit, OUTPUT_LIMIT, &Stop::new(), Kind::WayBack).map(drop)
 }
 
 /// Runs a program with its arguments, without a shell, and returns its complete standard output.
@@ -100,7 +100,7 @@ pub fn print(words: &[String], limit: Nanos, stop: &Stop) -> Result<String, Comm
     let [program, arguments @ ..] = words else { return Ok(String::new()) };
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null());
-    run_within(command, &words.join(" "), (limit, ACCOUNT_LIMIT), (stop, Kind::Program))
+    run_within(command, &words.join(" "), limit, ACCOUNT_LIMIT, stop, Kind::Program)
 }
 
 /// Runs a command whose standard input is set already, and returns its standard output, trimmed.
@@ -111,25 +111,27 @@ pub fn run_to_end(
     limit: Nanos,
     stop: &Stop,
 ) -> Result<String, CommandError> {
-    run_within(command, line, (limit, OUTPUT_LIMIT), (stop, Kind::Program))
+    run_within(command, line, limit, OUTPUT_LIMIT, stop, Kind::Program)
 }
 
 #[expect(clippy::disallowed_methods, reason = "a command of the user's is waited for")]
 fn run_within(
     command: Command,
     line: &str,
-    (limit, most): (Nanos, usize),
-    (stop, kind): (&Stop, fn(u32) -> Kind),
+    limit: Nanos,
+    most: usize,
+    stop: &Stop,
+    kind: fn(u32) -> Kind,
 ) -> Result<String, CommandError> {
     let mut child = start(command, line)?;
     let under_way = unfinished::note(format!("`{line}`"), kind(child.id()));
-    let output = child.stdout.take().map(|pipe| Reader::of(pipe, most));
-    let errors = child.stderr.take().map(|pipe| Reader::of(pipe, OUTPUT_LIMIT));
+    let output = child.stdout.take().map(|pipe| Reader::spawn(pipe, most));
+    let errors = child.stderr.take().map(|pipe| Reader::spawn(pipe, OUTPUT_LIMIT));
     let begun = Instant::now();
     let end = loop {
         match child.try_wait() {
             Ok(Some(status)) => break Ok(status),
-            Ok(None) if stop.asked() => break Err(CommandError::Stopped),
+            Ok(None) if stop.is_requested() => break Err(CommandError::Stopped),
             Ok(None) if begun.elapsed() >= limit.as_duration() => {
                 break Err(CommandError::Slow { line: line.to_owned(), limit });
             }
@@ -179,7 +181,7 @@ struct Reader {
 impl Reader {
     /// Reads on a thread of its own; output beyond `most` octets is read but dropped, so that the
     /// writer never waits.
-    fn of(mut pipe: impl Read + Send + 'static, most: usize) -> Self {
+    fn spawn(mut pipe: impl Read + Send + 'static, most: usize) -> Self {
         let text = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&text);
         let thread = thread::spawn(move || {

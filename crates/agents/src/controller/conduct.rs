@@ -102,9 +102,9 @@ impl Conduct<'_> {
         let clocks = self.pool.clocks();
         for (flow, record) in asked.flows.iter().zip(&mut record.flows) {
             if let FlowRecord::Datagrams(record) = record {
-                let hosts = (flow.from.host.as_str(), flow.to.host.as_str());
+                let (from, to) = (&flow.from.host, &flow.to.host);
                 let allowed = allowance(&allowances, flow);
-                clocks.settle(record, hosts, allowed, (window.start, window.closed));
+                clocks.settle(record, from, to, allowed, window.start, window.closed);
             }
         }
         record.outcome = validity::judge(asked, &record.flows, &record.ports, &record.hosts);
@@ -121,7 +121,7 @@ impl Conduct<'_> {
         let mut sides = into_sides(collected)?;
         far_counter::stand_in(&trial.flows, self.context.topology, &mut sides);
         let flows = assemble(&trial.flows, sides, ports)?;
-        self.standing.numbers.hear(&trial.flows, &flows, trial.phases.load);
+        self.standing.numbers.observe(&trial.flows, &flows, trial.phases.load);
         Ok(self.lanes.merge(flows))
     }
 
@@ -156,7 +156,7 @@ impl Conduct<'_> {
         let before = SETTING_UP + LEARNING * trial.flows.len() as u32;
         let longest = phases.learned + phases.load + phases.residual + before.into();
         let now = clock::monotonic();
-        self.pool.clocks().allowances(&trial.flows, (now, now + longest))
+        self.pool.clocks().allowances(&trial.flows, now, now + longest)
     }
 
     /// Lists the ports of all flows at hosts with agents.

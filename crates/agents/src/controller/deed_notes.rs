@@ -88,16 +88,18 @@ impl DeedNote {
     /// Writes a note before a disturbance begins; `None` if the user has no folder for it.
     pub fn write(
         origin: &Origin,
-        (device, deed): (&str, &str),
+        device: &str,
+        deed: &str,
         undo: &str,
     ) -> io::Result<Option<Self>> {
-        folder().map(|folder| Self::write_in(&folder, origin, (device, deed), undo)).transpose()
+        folder().map(|folder| Self::write_in(&folder, origin, device, deed, undo)).transpose()
     }
 
     fn write_in(
         folder: &Path,
         origin: &Origin,
-        (device, deed): (&str, &str),
+        device: &str,
+        deed: &str,
         undo: &str,
     ) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -137,7 +139,7 @@ impl DeedNote {
 }
 
 /// Lists disturbances of runs that ended without undoing them, the oldest first.
-pub fn left() -> Vec<BegunDeed> {
+pub fn abandoned_deeds() -> Vec<BegunDeed> {
     folder().map_or_else(Vec::new, |folder| left_in(&folder))
 }
 
@@ -172,7 +174,7 @@ fn take_in(folder: &Path, begun: &BegunDeed) -> Option<DeedNote> {
 /// Takes over the note of an ended run, found by the run's full id.
 pub fn take_of(run: &str, device: &str, deed: &str) -> Option<DeedNote> {
     let is_it = |one: &BegunDeed| one.origin.run == run && one.device == device && one.deed == deed;
-    take(&left().into_iter().find(is_it)?)
+    take(&abandoned_deeds().into_iter().find(is_it)?)
 }
 
 /// Reads a note; `None` if its run lives.
@@ -229,7 +231,7 @@ mod tests {
     fn a_deed_is_left_once_its_run_is_gone_and_taken_by_one() {
         let folder = std::env::temp_dir().join(format!("switchmark-deeds-{}", std::process::id()));
         let write = |run: &str| {
-            DeedNote::write_in(&folder, &origin(run), ("sw1", "pull"), "up").expect("written")
+            DeedNote::write_in(&folder, &origin(run), "sw1", "pull", "up").expect("written")
         };
         let (living, dead) = (write("1"), write("2"));
         assert_eq!(left_in(&folder), [], "both live");

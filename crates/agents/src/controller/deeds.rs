@@ -19,7 +19,7 @@ use super::subjects::Subjects;
 use super::trial_error::TrialError;
 use crate::failed::Failed;
 use crate::hosts::hooks::{DeedHook, Hooks};
-use crate::protocol::in_words;
+use crate::protocol::describe_error;
 use crate::speak::speak;
 
 /// Number of attempts to undo: a repetition does no harm, and may work after a failure.
@@ -37,7 +37,7 @@ pub fn carry_out(
     let Some(subject) = &trial.subject else { return Ok(Vec::new()) };
     let port = trial.receiver();
     let mut doing = Doing { device: &subject.device, port, subjects, lab, begun: Vec::new() };
-    let done = doing.each(trial, window, (stop, over));
+    let done = doing.each(trial, window, stop, over);
     doing.undo_all().map_err(TrialError::NotUndone)?;
     Ok(done?)
 }
@@ -92,11 +92,14 @@ impl<'a> Doing<'a> {
         &mut self,
         trial: &Trial,
         window: Window,
-        (stop, over): (&Stop, &Stop),
+        stop: &Stop,
+        over: &Stop,
     ) -> Result<Vec<DeedRecord>, Failed> {
         let mut deeds = Vec::with_capacity(trial.events.len());
         for event in &trial.events {
-            if !clock::rest_until(window.start + event.at, || stop.asked() || over.asked()) {
+            if !clock::rest_until(window.start + event.at, || {
+                stop.is_requested() || over.is_requested()
+            }) {
                 break;
             }
             let begun = clock::monotonic();
@@ -122,7 +125,7 @@ impl<'a> Doing<'a> {
         if let Some(undo) = &hook.undo {
             self.begins(name, Some(undo));
         }
-        self.run(what, (name, &hook.run), hook, Some(stop))
+        self.run(what, name, &hook.run, hook, Some(stop))
     }
 
     /// Notes a disturbance before it begins: a failed one may have done half of its work. In a lab
@@ -133,7 +136,7 @@ impl<'a> Doing<'a> {
         }
         let of = self.subjects.origin().zip(undo);
         let note = of.and_then(|(origin, undo)| {
-            DeedNote::write(origin, (self.device, name), undo).unwrap_or_else(|cause| {
+            DeedNote::write(origin, self.device, name, undo).unwrap_or_else(|cause| {
                 // The journal has it as well.
                 speak(&format!("warning: write down that `{name}` is done to a device: {cause}"));
                 None
@@ -152,7 +155,7 @@ impl<'a> Doing<'a> {
             let hook = self.hook(name, &what)?;
             let line = hook.undo.as_ref();
             let line = line.ok_or_else(|| Failed::new(format!("{what}: no command leads back")))?;
-            self.run(what, (name, line), hook, None)?;
+            self.run(what, name, line, hook, None)?;
         }
         let at = self.begun.iter().position(|deed| deed.name == name);
         if let Some(note) = at.and_then(|at| self.begun.remove(at).note) {
@@ -173,20 +176,20 @@ impl<'a> Doing<'a> {
             // Its note remains if it was not undone.
             self.begun.retain(|deed| deed.name != name);
             if let Err(cause) = undone {
-                left = left.and(Err(self.left(&name, &cause)));
+                left = left.and(Err(self.undo_failure(&name, &cause)));
             }
         }
         left
     }
 
-    fn left(&self, name: &str, cause: &Failed) -> Failed {
+    fn undo_failure(&self, name: &str, cause: &Failed) -> Failed {
         let device = self.device;
         let hook = self.subjects.deed(device, name).filter(|_| self.lab.is_none());
         let back = hook.and_then(|hook| hook.undo.as_deref()).map_or_else(
             || "the lab goes with this run".to_owned(),
             |line| format!("what leads back is `{line}`, with SWITCHMARK_DEVICE={device} and SWITCHMARK_DEED={name}"),
         );
-        let cause = in_words(cause);
+        let cause = describe_error(cause);
         Failed::new(format!("device `{device}` is left with `{name}` done to it: {cause}; {back}"))
     }
 
@@ -207,7 +210,8 @@ impl<'a> Doing<'a> {
     fn run(
         &self,
         what: String,
-        (name, line): (&str, &str),
+        name: &str,
+        line: &str,
         hook: &DeedHook,
         stop: Option<&Stop>,
     ) -> Result<(), Failed> {
@@ -233,7 +237,7 @@ impl Drop for Doing<'_> {
     /// Undoes the disturbances even after a panic.
     fn drop(&mut self) {
         if let Err(left) = self.undo_all() {
-            speak(&in_words(&left));
+            speak(&describe_error(&left));
         }
     }
 }

@@ -36,7 +36,7 @@ pub struct Delays {
 
 impl Delays {
     /// Plans the delay for every port of every host; nothing is changed yet.
-    pub fn of(topology: &Topology, delay: Nanos) -> Self {
+    pub fn plan(topology: &Topology, delay: Nanos) -> Self {
         let mut limits: BTreeMap<String, BTreeMap<String, u32>> = BTreeMap::new();
         for host in topology.agents().filter(|_| delay > Nanos::ZERO) {
             let of_host = limits.entry(host.name.clone()).or_default();
@@ -49,7 +49,7 @@ impl Delays {
     }
 
     /// Adds the delays, or checks that they are still as they were added.
-    pub fn put(&mut self, pool: &mut AgentPool) -> Result<(), TrialError> {
+    pub fn apply(&mut self, pool: &mut AgentPool) -> Result<(), TrialError> {
         let ask = |(host, ports): (&String, &BTreeMap<String, u32>)| {
             (host.clone(), Ask::Delay { ports: ports.clone(), delay: self.delay })
         };
@@ -65,7 +65,7 @@ impl Delays {
 impl Companion for Delays {
     /// Adds the delays, and counts drops at the delaying links as the host's.
     fn prepare(&mut self, _context: TrialContext<'_>, hosts: &mut Preparing<'_>) -> Done {
-        self.put(hosts.pool)?;
+        self.apply(hosts.pool)?;
         for (host, through) in &self.through {
             for interfaces in hosts.ports.get_mut(host).into_iter().flat_map(BTreeMap::values_mut) {
                 let links = interfaces.iter().filter_map(|name| through.get(name)).cloned();

@@ -52,7 +52,7 @@ pub struct Surroundings {
 impl Surroundings {
     /// Discovers ports and cables. `mark` identifies our own frames. `patient` waits for switches
     /// with a spanning tree if a port with a link heard nothing.
-    pub fn of(hosts: &[Known], mark: u32, patient: bool, stop: Stop) -> Result<Self, Failed> {
+    pub fn discover(hosts: &[Known], mark: u32, patient: bool, stop: Stop) -> Result<Self, Failed> {
         let program = own_file()?;
         let config = portless(hosts);
         let mut topology = config.topology("hosts");
@@ -69,7 +69,7 @@ impl Surroundings {
             .iter()
             .flat_map(|host| host.ports.iter().map(|port| (host.name.clone(), port.name.clone())));
         let up = OwnAddresses::none_but_up(ports);
-        up.put(None, &mut pool).map_err(Failed::to("take the hosts' ports up"))?;
+        up.apply(None, &mut pool).map_err(Failed::to("take the hosts' ports up"))?;
         // A link that was down reports its speed only now.
         let nics = list(&topology, &mut pool)?;
         let proofs = prove(&mut LiveTestbed::over(pool, topology, launching), mark, patient)?;

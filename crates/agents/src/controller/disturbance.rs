@@ -19,7 +19,7 @@ impl Companion for Subjects {
     fn prepare(&mut self, context: TrialContext<'_>, _hosts: &mut Preparing<'_>) -> Done {
         self.settle(context.stop)?;
         let subject = context.trial.subject.as_ref();
-        Ok(subject.map_or(Ok(()), |subject| self.put(subject, context.lab, context.stop))?)
+        Ok(subject.map_or(Ok(()), |subject| self.set_state(subject, context.lab, context.stop))?)
     }
 
     /// Disturbs the device on another thread, as the trial specifies.

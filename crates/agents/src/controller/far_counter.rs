@@ -96,7 +96,8 @@ pub fn fill_in(
     flows: &[Flow],
     records: &mut [FlowRecord],
     topology: &Topology,
-    (ports, readings): (&[PortCounters], &[ReadingRecord]),
+    ports: &[PortCounters],
+    readings: &[ReadingRecord],
 ) {
     for (flow, record) in flows.iter().zip(records) {
         if let (Some(counter), FlowRecord::Datagrams(seen)) =

@@ -84,7 +84,8 @@ impl Shell<'_> {
         let sum = program.sum().map_err(Failed::to("read this program's own file, to send it"))?;
         let run = |script, stdin, limit| {
             let command = self.command(script, &[&sum], stdin);
-            run_to_end(command, &self.told(), limit, stop).map_err(|cause| self.closed(cause))
+            run_to_end(command, &self.command_name(), limit, stop)
+                .map_err(|cause| self.closed(cause))
         };
         let there = Look::read(&run(LOOK, Stdio::null(), LOOKING)?);
         let ours = format!("Linux {}", std::env::consts::ARCH);
@@ -144,7 +145,7 @@ impl Shell<'_> {
     }
 
     /// Name of the command in errors.
-    fn told(self) -> String {
+    fn command_name(self) -> String {
         match self {
             Self::Ssh(destination) => format!("ssh {destination}"),
             Self::Exec(container) => container.exec().join(" "),
@@ -154,7 +155,7 @@ impl Shell<'_> {
     fn closed(self, cause: CommandError) -> Failed {
         let (deed, by_hand) = match self {
             Self::Ssh(destination) => ("log in there", format!("ssh ssh://{destination} true")),
-            Self::Exec(_) => ("run a shell there", format!("{} sh -c true", self.told())),
+            Self::Exec(_) => ("run a shell there", format!("{} sh -c true", self.command_name())),
         };
         let hint = format!("`{by_hand}` has to work without a question");
         Failed::because(deed, cause).hinted(hint)

@@ -37,7 +37,7 @@ const TAIL_BYTES: usize = 4096;
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// The agent ended.
-    #[error("agent on host `{host}` ended ({status}){}", said(.stderr))]
+    #[error("agent on host `{host}` ended ({status}){}", stderr_suffix(.stderr))]
     Died {
         /// Name of the host.
         host: String,
@@ -139,7 +139,7 @@ impl AgentError {
     }
 }
 
-fn said(stderr: &str) -> String {
+fn stderr_suffix(stderr: &str) -> String {
     if stderr.is_empty() { String::new() } else { format!("; it said: {stderr}") }
 }
 
@@ -188,7 +188,7 @@ impl Agent {
         if let Some(mut stdout) = stdout {
             thread::Builder::new()
                 .name(format!("hear {host}"))
-                .spawn(move || hear(&mut stdout, &say))
+                .spawn(move || forward_messages(&mut stdout, &say))
                 .map_err(thread)?;
         }
         if let Some(mut stderr) = stderr {
@@ -243,7 +243,7 @@ impl Agent {
         let until = clock::monotonic() + within.into();
         loop {
             let left = until.saturating_sub(clock::monotonic()).as_duration();
-            let reply = match self.hear(left)? {
+            let reply = match self.next_message(left)? {
                 None => return Ok(None),
                 Some(Message::Reply(reply)) => reply,
                 Some(other) => return Err(self.out_of_turn("a reply", &other)),
@@ -307,13 +307,13 @@ impl Agent {
     }
 
     fn hear_within(&mut self, within: Duration, ask: &'static str) -> Result<Message, AgentError> {
-        match self.hear(within)? {
+        match self.next_message(within)? {
             Some(message) => Ok(message),
             None => Err(self.late(Pending { id: 0, ask }, within)),
         }
     }
 
-    fn hear(&mut self, within: Duration) -> Result<Option<Message>, AgentError> {
+    fn next_message(&mut self, within: Duration) -> Result<Option<Message>, AgentError> {
         match self.heard.recv_timeout(within) {
             Ok(Ok(message)) => Ok(Some(message)),
             Ok(Err(cause)) => Err(self.broken(cause)),
@@ -374,7 +374,7 @@ impl Drop for Agent {
 }
 
 /// Passes messages on until the pipe ends or breaks.
-fn hear(from: &mut impl Read, say: &mpsc::SyncSender<Heard>) {
+fn forward_messages(from: &mut impl Read, say: &mpsc::SyncSender<Heard>) {
     loop {
         let heard = match protocol::read(from) {
             Ok(Some(message)) => Ok(message),

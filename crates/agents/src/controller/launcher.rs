@@ -82,7 +82,8 @@ impl Launcher<'_> {
                 }
                 Reach::Container(container) => {
                     let inside = Shell::Exec(container).start(*becomes, program, stop);
-                    let started = inside.or_else(|why| beside(container, command, why, stop));
+                    let started =
+                        inside.or_else(|why| start_in_namespace(container, command, why, stop));
                     started.map_err(Failed::to(at(reach)))
                 }
                 Reach::Srun(node) => cluster("srun", &SRUN, node, program),
@@ -98,7 +99,7 @@ impl Launcher<'_> {
 
 /// Starts the agent in the network namespace of a container on this machine, if it cannot run
 /// inside: no shell, or no folder for the program. `why` is the error of the attempt inside.
-fn beside(
+fn start_in_namespace(
     container: &Container,
     mut agent: Command,
     why: Failed,

@@ -81,7 +81,7 @@ impl Launching {
             reaches: hosts.reaches.clone(),
             becomes: hosts.becomes.clone(),
             limits: hosts.limits,
-            addresses: OwnAddresses::of(topology, &hosts.own_addresses),
+            addresses: OwnAddresses::plan(topology, &hosts.own_addresses),
             ..Self::of_lab(program)
         }
     }
@@ -100,7 +100,7 @@ impl Launching {
     ) -> Result<(), Failed> {
         self.start(topology, lab, pool)?;
         self.agree(topology, pool)?;
-        let put = self.addresses.put(None, pool);
+        let put = self.addresses.apply(None, pool);
         put.map_err(Failed::to("give the test ports their addresses"))
     }
 
@@ -135,7 +135,7 @@ impl Launching {
     ) -> Result<(), Failed> {
         while let Some(name) = self.away.first().cloned() {
             self.again(&name, topology, lab, pool)?;
-            self.addresses.put(Some(&name), pool).map_err(|cause| useless(&name, cause))?;
+            self.addresses.apply(Some(&name), pool).map_err(|cause| useless(&name, cause))?;
             let mut own = topology.hosts.iter().filter(|host| host.name == name);
             own.try_for_each(|host| self.hold_on(host, pool))?;
             self.away.remove(&name);

@@ -43,7 +43,7 @@ impl Numbers {
     }
 
     /// Learns from each sender's use of its numbers.
-    pub fn hear(&mut self, flows: &[Flow], records: &[FlowRecord], load: Nanos) {
+    pub fn observe(&mut self, flows: &[Flow], records: &[FlowRecord], load: Nanos) {
         let had = self.for_flood(load);
         for (flow, record) in flows.iter().zip(records) {
             let (FlowKind::Datagrams(asked), FlowRecord::Datagrams(seen)) = (&flow.kind, record)
@@ -103,7 +103,7 @@ mod tests {
             let last = loop {
                 tried += 1;
                 let record = flood(numbers, fps, load);
-                numbers.hear(std::slice::from_ref(&flow), std::slice::from_ref(&record), load);
+                numbers.observe(std::slice::from_ref(&flow), std::slice::from_ref(&record), load);
                 if !numbers.take_ran_out() {
                     break record;
                 }

@@ -75,7 +75,7 @@ impl Scene<'_> {
             if self.server_of(flow)?.is_some() || self.is_counted_by_device(flow)? {
                 continue;
             }
-            let order = self.order(flow, (&flow.to, &flow.from), 0)?;
+            let order = self.order(flow, &flow.to, &flow.from, 0)?;
             if !answered_by_kernel(flow) {
                 orders.entry(flow.to.host.clone()).or_default().push(order);
             }
@@ -100,7 +100,7 @@ impl Scene<'_> {
                 }
                 None => return Err(refused(flow, "its receiver opened no port")),
             };
-            let order = self.order(flow, (&flow.from, &flow.to), port)?;
+            let order = self.order(flow, &flow.from, &flow.to, port)?;
             orders.entry(flow.from.host.clone()).or_default().push(order);
         }
         Ok(orders)
@@ -116,7 +116,8 @@ impl Scene<'_> {
     fn order(
         &self,
         flow: &Flow,
-        (own, other): (&PortRef, &PortRef),
+        own: &PortRef,
+        other: &PortRef,
         port: u16,
     ) -> Result<Order, Failed> {
         Ok(Order {
@@ -269,7 +270,7 @@ mod tests {
     #[test]
     fn both_sides_agree_and_sit_on_different_processors() {
         let (topology, trial) = (topology(), trial(&[1000.0]));
-        let lanes = SenderSplit::of(&trial);
+        let lanes = SenderSplit::new(&trial);
         let scene = scene(&topology, &lanes);
         let receivers = scene.receivers().unwrap();
         let receiver = &receivers["h2"][0];
@@ -297,7 +298,7 @@ mod tests {
         };
         for carrier in [trial::Carrier::Tcp, trial::Carrier::Datagrams { credits: 8 }] {
             let trial = of(carrier);
-            let lanes = SenderSplit::of(&trial);
+            let lanes = SenderSplit::new(&trial);
             let scene = scene(&topology, &lanes);
             let receivers = scene.receivers().unwrap();
             let senders = scene.senders(&BTreeMap::from([(1, 4321)])).unwrap();
@@ -328,7 +329,7 @@ mod tests {
             allow_destroy: false,
         };
         trial.flows[0].kind = FlowKind::Storage(storage.clone());
-        let lanes = SenderSplit::of(&trial);
+        let lanes = SenderSplit::new(&trial);
         let receivers = scene(&topology, &lanes).receivers().unwrap();
         let senders = scene(&topology, &lanes).senders(&BTreeMap::from([(1, 4321)])).unwrap();
         let (keeper, client) = (&receivers["h2"][0], &senders["h1"][0]);
@@ -337,7 +338,7 @@ mod tests {
         assert_eq!([&keeper.flow, &client.flow], [&Work::Storage(storage.clone()); 2]);
         let replicas = vec!["h2/eth1".parse().unwrap()];
         trial.flows[0].kind = FlowKind::Storage(trial::Storage { replicas, ..storage });
-        let refused = scene(&topology, &SenderSplit::of(&trial)).receivers().unwrap_err();
+        let refused = scene(&topology, &SenderSplit::new(&trial)).receivers().unwrap_err();
         assert!(refused.is_unavailable(), "{refused}");
     }
 
@@ -357,7 +358,7 @@ mod tests {
         };
         let ordered = |flows: Vec<Flow>| {
             let trial = Trial { flows, ..trial(&[1.0]) };
-            let lanes = SenderSplit::of(&trial);
+            let lanes = SenderSplit::new(&trial);
             let scene = scene(&topology, &lanes);
             assert!(scene.receivers()?.is_empty(), "nobody opens a port");
             scene.senders(&BTreeMap::new())
@@ -396,7 +397,7 @@ mod tests {
         let topology = topology();
         for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             let trial = trial(&[rate]);
-            let lanes = SenderSplit::of(&trial);
+            let lanes = SenderSplit::new(&trial);
             let scene = scene(&topology, &lanes);
             let either = scene.receivers().err().or(scene.senders(&BTreeMap::from([(1, 1)])).err());
             let words = either.expect("no rate").to_string();
@@ -405,15 +406,15 @@ mod tests {
         }
         let mut twice = trial(&[1.0, 1.0]);
         twice.flows[1].id = 1;
-        let error = scene(&topology, &SenderSplit::of(&twice)).receivers().unwrap_err();
+        let error = scene(&topology, &SenderSplit::new(&twice)).receivers().unwrap_err();
         assert_eq!(error.to_string(), "order flow 1: another flow of the trial has this number");
         let mut nowhere = trial(&[1.0]);
         nowhere.flows[0].to = "h3/eth1".parse().unwrap();
-        let error = scene(&topology, &SenderSplit::of(&nowhere)).receivers().unwrap_err();
+        let error = scene(&topology, &SenderSplit::new(&nowhere)).receivers().unwrap_err();
         assert_eq!(error.to_string(), "order flow 1: there is no port `h3/eth1`");
         let closed = trial(&[1.0]);
         let error =
-            scene(&topology, &SenderSplit::of(&closed)).senders(&BTreeMap::new()).unwrap_err();
+            scene(&topology, &SenderSplit::new(&closed)).senders(&BTreeMap::new()).unwrap_err();
         assert_eq!(error.to_string(), "order flow 1: its receiver opened no port");
     }
 }

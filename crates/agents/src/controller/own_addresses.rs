@@ -30,7 +30,7 @@ pub struct OwnAddresses {
 impl OwnAddresses {
     /// Plans the addresses for these ports, each with its prefix length in bits. Nothing is changed
     /// yet.
-    pub fn of(topology: &Topology, prefixes: &BTreeMap<PortRef, u8>) -> Self {
+    pub fn plan(topology: &Topology, prefixes: &BTreeMap<PortRef, u8>) -> Self {
         let mut this = Self::default();
         for (at, prefix) in prefixes {
             let Some(port) = topology.port(at) else { continue };
@@ -56,7 +56,7 @@ impl OwnAddresses {
     /// Applies the settings on every host, or only on the host `only`, whose agent was replaced,
     /// and waits for the links. A link that stays without a far end is no error here; a later check
     /// reports it.
-    pub fn put(&self, only: Option<&str>, pool: &mut AgentPool) -> Result<(), TrialError> {
+    pub fn apply(&self, only: Option<&str>, pool: &mut AgentPool) -> Result<(), TrialError> {
         let is_meant = |host: &&String| only.is_none_or(|only| only == *host);
         let hosts: Vec<&String> = self.settings.keys().filter(is_meant).collect();
         let ask = |host: &&String| {

@@ -118,7 +118,7 @@ impl AgentPool {
         }
         let until = clock::monotonic() + within.into();
         while !waiting.is_empty() {
-            if self.stop.asked() {
+            if self.stop.is_requested() {
                 return Err(TrialError::Stopped);
             }
             let late = clock::monotonic() >= until;
@@ -157,7 +157,7 @@ impl AgentPool {
                 let answered = clock::monotonic();
                 exchanges.push(Exchange { asked, received, replied: received, answered });
             }
-            if !self.clocks.hear(host, &exchanges) {
+            if !self.clocks.add_exchanges(host, &exchanges) {
                 let what = format!(
                     "compare clocks with host `{host}`: its readings contradict each other"
                 );
@@ -173,7 +173,7 @@ impl AgentPool {
         let posted: Vec<_> = self.agents.values_mut().map(|a| a.post(Ask::Abort)).collect();
         let mut worst = None;
         // If the user asked to stop, the agents have a shorter time-out.
-        let within = if self.stop.asked() { STOPPING } else { ABORTING };
+        let within = if self.stop.is_requested() { STOPPING } else { ABORTING };
         for (agent, pending) in self.agents.values_mut().zip(posted) {
             let answer = pending.and_then(|pending| match agent.poll(pending, within)? {
                 Some(_) => Ok(()),

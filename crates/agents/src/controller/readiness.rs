@@ -90,7 +90,7 @@ impl LiveTestbed {
         self.listen(&ports, mark)?;
         let replies = self.probe(&ports, mtu, mark)?;
         self.pool.stop().rest(ARRIVING).map_err(|cause| useless("every host", cause))?;
-        let heard = self.heard(&ports)?;
+        let heard = self.collect_frames(&ports)?;
         let proof = |(number, (port, reply)): (usize, (&Port, ProbeReply))| {
             let arrived = |frame: Frame| {
                 let there =
@@ -152,7 +152,7 @@ impl LiveTestbed {
     }
 
     /// Collects the frames that each port received.
-    fn heard(&mut self, ports: &[Port]) -> Result<Vec<(PortRef, BTreeSet<u16>)>, Failed> {
+    fn collect_frames(&mut self, ports: &[Port]) -> Result<Vec<(PortRef, BTreeSet<u16>)>, Failed> {
         let asks: Vec<_> =
             self.topology.agents().map(|host| (host.name.clone(), Ask::Heard)).collect();
         let mut heard = self.ask_hosts(asks, |answer| match answer {

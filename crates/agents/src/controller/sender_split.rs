@@ -28,7 +28,7 @@ pub struct Lane {
 
 impl<'a> SenderSplit<'a> {
     /// Divides flows with several senders. The first lane keeps the flow's number.
-    pub fn of(asked: &'a Trial) -> Self {
+    pub fn new(asked: &'a Trial) -> Self {
         let counts: Vec<u16> = asked.flows.iter().map(senders).collect();
         let all = |of: u16| (0..of).map(move |number| Lane { number, of });
         let parts: Vec<Lane> = counts.iter().copied().flat_map(all).collect();
@@ -53,7 +53,7 @@ impl<'a> SenderSplit<'a> {
     }
 
     /// Trial as requested by a study.
-    pub const fn asked(&self) -> &'a Trial {
+    pub const fn requested(&self) -> &'a Trial {
         self.asked
     }
 
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn one_sender_is_the_flow_itself() {
         let trial = trial(&[(Schedule::Greedy, 1), (Schedule::Burst(5), 1)]);
-        let lanes = SenderSplit::of(&trial);
+        let lanes = SenderSplit::new(&trial);
         assert_eq!(lanes.trial(), &trial);
         let records = vec![record(4, Some(1)), record(5, None)];
         assert_eq!(lanes.merge(records.clone()), records);
@@ -172,7 +172,7 @@ mod tests {
     fn the_load_is_shared_out_and_nothing_of_it_lost() {
         let rate = FrameRate(90_000.0);
         let trial = trial(&[(Schedule::Paced(rate), 3), (Schedule::Burst(8), 3)]);
-        let lanes = SenderSplit::of(&trial);
+        let lanes = SenderSplit::new(&trial);
         let ids: Vec<u16> = lanes.trial().flows.iter().map(|flow| flow.id).collect();
         assert_eq!(ids, [1, 3, 4, 2, 5, 6], "all numbers differ");
         let schedules: Vec<Schedule> = lanes
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn records_of_lanes_add_up_to_the_flows() {
         let trial = trial(&[(Schedule::Greedy, 2), (Schedule::Greedy, 1)]);
-        let lanes = SenderSplit::of(&trial);
+        let lanes = SenderSplit::new(&trial);
         let merged = lanes.merge(vec![record(10, Some(7)), record(12, Some(6)), record(3, None)]);
         let [FlowRecord::Datagrams(both), FlowRecord::Datagrams(alone)] = merged.as_slice() else {
             panic!("two flows: {merged:?}")

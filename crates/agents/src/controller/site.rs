@@ -132,7 +132,7 @@ fn device(lab: &Lab, subject: &SubjectPlan) -> Option<Device> {
     Some(Device {
         variants: lab.variants(&subject.name),
         resettable: true,
-        deeds: lab.deeds(&subject.name).into_iter().map(known).collect(),
+        deeds: lab.deeds(&subject.name).into_iter().map(known_deed).collect(),
         name: subject.name.clone(),
         kind: match first.kind {
             lab::DeviceKind::Switch => DeviceKind::Switch,
@@ -145,7 +145,7 @@ fn device(lab: &Lab, subject: &SubjectPlan) -> Option<Device> {
 }
 
 /// Describes a lab's disturbance, which can always be undone.
-fn known(deed: lab::PortDeed) -> KnownDeed {
+fn known_deed(deed: lab::PortDeed) -> KnownDeed {
     KnownDeed { name: deed.as_str().to_owned(), undo: true, settle: measure::Nanos::ZERO }
 }
 

@@ -26,13 +26,13 @@ impl Stop {
     }
 
     /// True if the request was made.
-    pub fn asked(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
     /// Waits for `span`; fails if the request is made.
     pub(crate) fn rest(&self, span: Nanos) -> Result<(), TrialError> {
-        let rested = clock::rest_until(clock::monotonic() + span, || self.asked());
+        let rested = clock::rest_until(clock::monotonic() + span, || self.is_requested());
         if rested { Ok(()) } else { Err(TrialError::Stopped) }
     }
 

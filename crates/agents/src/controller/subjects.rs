@@ -22,7 +22,7 @@ use super::deed_notes::Origin;
 use super::trial_error::TrialError;
 use crate::failed::Failed;
 use crate::hosts::hooks::{DeedHook, Hooks, Ready, ReadyBy, VariantHook};
-use crate::protocol::in_words;
+use crate::protocol::describe_error;
 use crate::speak::speak;
 
 /// Maximum number of time-outs of a variant, by its command or by the wait for the device; a third
@@ -106,7 +106,7 @@ impl Subjects {
     }
 
     /// Puts a device into the requested state, if it is not there already.
-    pub(super) fn put(
+    pub(super) fn set_state(
         &mut self,
         subject: &Subject,
         lab: Option<&Lab>,
@@ -160,7 +160,7 @@ impl Subjects {
         let line = line.ok_or_else(|| {
             Failed::new(format!("reset device `{device}`: the testbed has no command for it"))
         })?;
-        let run = run("reset", line, (device, None), AT_ONCE, stop);
+        let run = run("reset", line, device, None, AT_ONCE, stop);
         run.map(drop).map_err(|unapplied| unapplied.failed)
     }
 
@@ -182,7 +182,7 @@ impl Subjects {
                 let ready = hook.ready.as_ref().map(|ready| wait_for(device, ready, stop));
                 if let Some(Err(Unapplied { failed, .. })) = ready {
                     let left = || TrialError::NotUndone(not_as_it_was(device, name, &failed));
-                    return Err(if stop.asked() { TrialError::Stopped } else { left() });
+                    return Err(if stop.is_requested() { TrialError::Stopped } else { left() });
                 }
                 stop.rest(hook.settle)?;
             }
@@ -220,14 +220,14 @@ impl Subjects {
                 "put device `{device}` into variant `{variant}`: it has no such variant"
             ))
         })?;
-        let of = (device, Some(variant));
         say_when_slow(device, variant, *timeout, || {
-            run("apply the variant to", apply, of, *timeout, stop)
+            run("apply the variant to", apply, device, Some(variant), *timeout, stop)
         })?;
         if let Some(ready) = ready {
             wait_for(device, ready, stop)?;
         }
-        let probe = probe.as_ref().map(|line| run("probe", line, of, AT_ONCE, stop));
+        let run_probe = |line: &String| run("probe", line, device, Some(variant), AT_ONCE, stop);
+        let probe = probe.as_ref().map(run_probe);
         probe.transpose()
     }
 }
@@ -238,7 +238,7 @@ fn not_as_it_was(device: &str, deed: &str, cause: &Failed) -> Failed {
     Failed::new(format!(
         "device `{device}` is not as it was before `{deed}`: {}; look at it, or give `ready` of the \
          deed a longer timeout",
-        in_words(cause)
+        describe_error(cause)
     ))
 }
 
@@ -268,7 +268,8 @@ fn say_when_slow<T: Send>(
 fn run(
     deed: &str,
     line: &str,
-    (device, variant): (&str, Option<&str>),
+    device: &str,
+    variant: Option<&str>,
     limit: Nanos,
     stop: &Stop,
 ) -> Result<String, Unapplied> {
@@ -299,7 +300,7 @@ fn wait_for(device: &str, ready: &Ready, stop: &Stop) -> Result<(), Unapplied> {
         if up {
             return Ok(());
         }
-        if stop.asked() || begun.elapsed() >= ready.timeout.as_duration() {
+        if stop.is_requested() || begun.elapsed() >= ready.timeout.as_duration() {
             let waited = Nanos(begun.elapsed().as_nanos() as u64);
             let words = format!("wait for device `{device}`: it was not ready after {waited}");
             return Err(Unapplied { failed: Failed::new(words), hung: true });
@@ -337,20 +338,24 @@ mod tests {
             device: "sw1".to_owned(),
             variant: variant.map(str::to_owned),
         };
-        assert!(subjects.put(&subject(None), None, &Stop::new()).is_ok(), "nothing was applied");
+        assert!(
+            subjects.set_state(&subject(None), None, &Stop::new()).is_ok(),
+            "nothing was applied"
+        );
         subjects.left_in(BTreeMap::from([("sw1".to_owned(), "new".to_owned())]));
         for _ in 0..2 {
             let refused =
-                subjects.put(&subject(None), None, &Stop::new()).expect_err("no way back");
+                subjects.set_state(&subject(None), None, &Stop::new()).expect_err("no way back");
             assert!(refused.to_string().contains("no command leads back"), "{refused}");
         }
         for _ in 0..2 {
-            subjects.put(&subject(Some("new")), None, &Stop::new()).expect("it is applied");
+            subjects.set_state(&subject(Some("new")), None, &Stop::new()).expect("it is applied");
         }
         let applied = std::fs::read_to_string(&file).expect("the command wrote it");
         std::fs::remove_file(&file).expect("it was made here");
         assert_eq!(applied, "new\n", "once: who knows whether it still is in it");
-        let refused = subjects.put(&subject(None), None, &Stop::new()).expect_err("no way back");
+        let refused =
+            subjects.set_state(&subject(None), None, &Stop::new()).expect_err("no way back");
         assert!(refused.to_string().contains("no command leads back"), "{refused}");
     }
 
@@ -365,7 +370,8 @@ mod tests {
             [("sleep 60", None, true), ("true", never(), true), ("exit 3", None, false)]
         {
             let mut subjects = subjects(apply, ready);
-            let mut tried = || subjects.put(&subject, None, &Stop::new()).expect_err("it fails");
+            let mut tried =
+                || subjects.set_state(&subject, None, &Stop::new()).expect_err("it fails");
             for _ in 0..MOST_HANGS {
                 let error = tried().to_string();
                 assert!(!error.contains("not tried again"), "{error}");

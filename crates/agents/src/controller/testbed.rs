@@ -33,7 +33,7 @@ use super::trial_error::TrialError;
 use super::{Stop, deeds, site};
 use crate::failed::Failed;
 use crate::hosts::{Hosts, Place};
-use crate::protocol::{Mended, in_words};
+use crate::protocol::{Mended, describe_error};
 use crate::speak::speak;
 
 /// Lead times between the order to start and the start, in which agents read counters and create
@@ -90,7 +90,7 @@ impl LiveTestbed {
                 let pool = AgentPool::new(stop, topology.one_machine());
                 let mut this = Self::over(pool, topology, launching);
                 this.companions.subjects = Subjects::new(config.hooks.clone());
-                this.companions.delays = Delays::of(&this.topology, config.delay);
+                this.companions.delays = Delays::plan(&this.topology, config.delay);
                 this.standing.macs.clone_from(&config.macs);
                 this.standing.rate = config.limits.rate;
                 this
@@ -99,7 +99,7 @@ impl LiveTestbed {
         this.launching.all(&this.topology, this.lab.as_ref(), &mut this.pool)?;
         if let Hosts::Reached(config) = hosts {
             let what = format!("have every frame that arrives at a host wait for {}", config.delay);
-            this.companions.delays.put(&mut this.pool).map_err(Failed::to(what))?;
+            this.companions.delays.apply(&mut this.pool).map_err(Failed::to(what))?;
         }
         this.facts = Facts::gather(&this.topology, this.lab.as_ref(), &mut this.pool)?;
         if let Hosts::Reached(config) = hosts {
@@ -177,7 +177,7 @@ impl LiveTestbed {
     }
 
     fn conduct(&mut self, trial: &Trial) -> Result<TrialRecord, TrialError> {
-        let lanes = SenderSplit::of(trial);
+        let lanes = SenderSplit::new(trial);
         let settle = trial.phases.settle;
         let [first, longer @ ..] = LEADS;
         let mut ran = self.carry_out(&lanes, first);
@@ -202,7 +202,7 @@ impl LiveTestbed {
         lanes: &SenderSplit<'_>,
         lead: Nanos,
     ) -> Result<TrialRecord, TrialError> {
-        let (trial, topology, lab) = (lanes.asked(), &self.topology, self.lab.as_ref());
+        let (trial, topology, lab) = (lanes.requested(), &self.topology, self.lab.as_ref());
         let stop = &self.pool.stop().clone();
         let mut conduct = Conduct {
             context: TrialContext { trial, topology, lab, stop },
@@ -223,7 +223,7 @@ impl LiveTestbed {
         let again = self.launching.reach_again(&self.topology, lab, &mut self.pool);
         let lost =
             |error: Failed| TestbedError::Lost { label: trial.label.clone(), cause: error.into() };
-        let stopped = self.pool.stop().asked();
+        let stopped = self.pool.stop().is_requested();
         again.map_err(|error| if stopped { TestbedError::Interrupted } else { lost(error) })
     }
 
@@ -241,7 +241,7 @@ impl LiveTestbed {
     /// Ends the trial on every host and reports the reason.
     fn give_up(&mut self, mishap: TrialError) -> Result<TrialRecord, TestbedError> {
         let worse = self.pool.abort();
-        if matches!(mishap, TrialError::Stopped) || self.pool.stop().asked() {
+        if matches!(mishap, TrialError::Stopped) || self.pool.stop().is_requested() {
             return Err(TestbedError::Interrupted);
         }
         // A peer's complaint about a broken connection comes before the death that broke it is
@@ -251,7 +251,7 @@ impl LiveTestbed {
             (_, Some(death)) => TrialError::Agent(death),
             (first, None) => first,
         };
-        let reason = in_words(&mishap);
+        let reason = describe_error(&mishap);
         let unanswered =
             matches!(mishap, TrialError::Agent(AgentError::Refused { unanswered: true, .. }));
         if let TrialError::Agent(error) = mishap

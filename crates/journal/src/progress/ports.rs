@@ -61,7 +61,7 @@ pub fn take(ports: &mut Ports, number: u64, seen: TrialPorts) {
 }
 
 /// Extracts a trial's result for its ports.
-pub fn seen(trial: &Trial, record: &TrialRecord) -> TrialPorts {
+pub fn trial_ports(trial: &Trial, record: &TrialRecord) -> TrialPorts {
     let spoilt = match &record.outcome {
         Outcome::Valid => None,
         Outcome::Invalid { reasons } => Some(all_exactly(reasons)),

@@ -57,7 +57,7 @@ fn a_bracket_closes_from_both_sides() {
         let (trial, record) = paced(rate, lost, at as u64 * second);
         tracker.take(at as u64, &trial, &record);
     }
-    let progress = tracker.progress("running", false, (4, 0));
+    let progress = tracker.progress("running", false, 4, 0);
     let [bracket] = &progress.brackets[..] else { panic!("{progress:?}") };
     assert_eq!((bracket.without_loss, bracket.with_loss), (Some(600.0), Some(750.0)));
     assert_eq!(bracket.text, "no loss at 600 frames/s, loss at 750 frames/s");
@@ -75,7 +75,7 @@ fn what_the_gates_found_is_counted_and_does_not_count() {
         record.outcome = Outcome::Invalid { reasons };
         tracker.take(at, &trial, &record);
     }
-    let progress = tracker.progress("running", false, (3, 3));
+    let progress = tracker.progress("running", false, 3, 3);
     assert!(progress.brackets.is_empty(), "no figure comes from a trial that is not valid");
     let [warning] = &progress.warnings[..] else { panic!("{progress:?}") };
     assert_eq!((warning.trials, warning.reason.as_str()), (3, "flow 1: 2 sent late, 1 lost"));
@@ -94,7 +94,7 @@ fn a_trial_tried_again_stands_once_and_a_long_run_is_bounded() {
         let (trial, record) = paced(10.0 + at as f64, 0, at);
         tracker.take(at, &trial, &record);
     }
-    let progress = tracker.progress("running", false, (400, 0));
+    let progress = tracker.progress("running", false, 400, 0);
     assert_eq!((progress.trials.len(), progress.brackets.len()), (MOST_SHOWN, 1));
     assert_eq!((tracker.newest(), progress.trials[0].ordinal), (Some(399), 200));
 }
@@ -133,7 +133,7 @@ fn a_round_trip_is_told_by_two_quantiles() {
 fn a_port_is_as_its_newest_trial_left_it() {
     let mut tracker = tracker(8);
     let known = |tracker: &Tracker| {
-        let ports = tracker.progress("running", false, (1, 0)).ports;
+        let ports = tracker.progress("running", false, 1, 0).ports;
         ports.into_iter().map(|line| (line.port, line.state, line.said)).collect::<Vec<_>>()
     };
     let (trial, record) = paced(500.0, 3, 1);
@@ -200,7 +200,7 @@ fn a_watch_has_its_visits_in_the_place_of_trials() {
     tracker.visit(9, &visit(3, Came::Failed("gone".to_owned()), 0));
     // None of its ways.
     tracker.visit(10, &Visit { way: 1, ..visit(4, Came::Valid, 0) });
-    let now = tracker.progress("running", false, (3, 1));
+    let now = tracker.progress("running", false, 3, 1);
     assert_eq!(now.left, "it goes on until it is told to end");
     let results: Vec<_> = now.trials.iter().map(|line| (line.outcome, &line.result[..])).collect();
     let first =

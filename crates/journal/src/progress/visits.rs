@@ -29,7 +29,7 @@ pub fn line(ordinal: u64, visit: &Visit, watch: &WatchSpec) -> Option<TrialLine>
             Came::Invalid(_) => "invalid",
             Came::Failed(_) => "failed",
         },
-        result: spoilt(visit).unwrap_or_else(|| result(visit)),
+        result: exclusion_reason(visit).unwrap_or_else(|| result(visit)),
         values: Values {
             rtt_p50_ns: visit.rtt.filter(|_| counts).map(|rtt| rtt.p50_ns as u64),
             goodput_bits_per_s: visit.goodput.filter(|_| counts),
@@ -39,18 +39,18 @@ pub fn line(ordinal: u64, visit: &Visit, watch: &WatchSpec) -> Option<TrialLine>
 }
 
 /// Extracts the visit's result for the ports of its path.
-pub fn seen(visit: &Visit, watch: &WatchSpec) -> Option<TrialPorts> {
+pub fn visit_ports(visit: &Visit, watch: &WatchSpec) -> Option<TrialPorts> {
     let way = watch.ways.get(visit.way)?;
     let counted = [visit.there, visit.back].into_iter().flatten();
     let (lost, sent) = counted.fold((0, 0), |(lost, sent), one| (lost + one.lost, sent + one.sent));
     // If nothing arrived, something was lost, whatever was counted.
     let lost = if visit.came == Came::Nothing { lost.max(1) } else { lost };
     let ports = [&way.from, &way.to].map(|port| (port.to_string(), (lost, sent.max(lost))));
-    Some(TrialPorts { ports: ports.into(), spoilt: spoilt(visit) })
+    Some(TrialPorts { ports: ports.into(), spoilt: exclusion_reason(visit) })
 }
 
 /// Reason why the visit does not count; `None` if it does.
-fn spoilt(visit: &Visit) -> Option<String> {
+fn exclusion_reason(visit: &Visit) -> Option<String> {
     match &visit.came {
         Came::Valid | Came::Nothing => None,
         Came::Invalid(reasons) => Some(all_exactly(reasons)),

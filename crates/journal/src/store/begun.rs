@@ -46,14 +46,14 @@ impl Store {
     pub(crate) fn note_begun(&self, run: &str, begun: &BegunDeed) -> Result<(), StoreError> {
         let sql = "INSERT OR IGNORE INTO begun_deed (run, device, deed) VALUES (?1, ?2, ?3)";
         let noted = self.db.execute(sql, params![run, begun.device, begun.deed]);
-        noted.map(drop).map_err(|e| self.write_error(said(run, begun), e))
+        noted.map(drop).map_err(|e| self.write_error(describe_deed(run, begun), e))
     }
 
     /// Notes that a deed is undone.
     pub fn note_undone(&self, run: &str, begun: &BegunDeed) -> Result<(), StoreError> {
         let sql = "DELETE FROM begun_deed WHERE run = ?1 AND device = ?2 AND deed = ?3";
         let noted = self.db.execute(sql, params![run, begun.device, begun.deed]);
-        noted.map(drop).map_err(|e| self.write_error(said(run, begun), e))
+        noted.map(drop).map_err(|e| self.write_error(describe_deed(run, begun), e))
     }
 
     /// Deeds that runs (full ids) began and that are not known to be undone. Empty for a journal of
@@ -75,10 +75,10 @@ impl Store {
     pub fn begun_deeds(&self, run: &str) -> Result<Vec<BegunDeed>, StoreError> {
         let sql = "SELECT device, deed FROM begun_deed WHERE run = ?1 ORDER BY rowid DESC";
         let row = |r: &Row<'_>| Ok(BegunDeed { device: r.get(0)?, deed: r.get(1)? });
-        self.gather(&|| format!("the deeds of run {run}"), (sql, [run]), row)
+        self.gather(&|| format!("the deeds of run {run}"), sql, [run], row)
     }
 }
 
-fn said(run: &str, begun: &BegunDeed) -> String {
+fn describe_deed(run: &str, begun: &BegunDeed) -> String {
     format!("deed {} of device {} in run {run}", begun.deed, begun.device)
 }

@@ -44,12 +44,13 @@ impl Store {
     pub(super) fn gather<T>(
         &self,
         what: &dyn Fn() -> String,
-        (sql, values): (&str, impl Params),
+        sql: &str,
+        values: impl Params,
         mut from: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, StoreError> {
         let mut held = Held::texts(self.db.octets());
         let mut all = Vec::new();
-        self.each_row(what, (sql, values), |row| {
+        self.each_row(what, sql, values, |row| {
             let octets = octets(row).map_err(|e| self.read_error(what(), e))?;
             if !held.add(octets + size_of::<T>(), 0) {
                 return Err(self.too_large(what(), &held));
@@ -64,7 +65,8 @@ impl Store {
     pub(super) fn each_row(
         &self,
         what: &dyn Fn() -> String,
-        (sql, values): (&str, impl Params),
+        sql: &str,
+        values: impl Params,
         mut hear: impl FnMut(&Row<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let unread = |e| self.read_error(what(), e);

@@ -16,7 +16,7 @@ const MOST_SAID: usize = 1 << 20;
 impl Store {
     /// Lists all runs, newest first.
     pub fn runs(&self) -> Result<Vec<RunSummary>, StoreError> {
-        self.listed(None)
+        self.list_runs(None)
     }
 
     /// Lists all runs, newest first, with trials not counted yet ([`Self::count`] does that): fast
@@ -32,7 +32,7 @@ impl Store {
                     status_reason, 0, 0, 0, {said}
              FROM run"
         );
-        self.summaries((&sql, []))
+        self.summaries(&sql, [])
     }
 
     /// Counts a run's trials.
@@ -67,11 +67,11 @@ impl Store {
 
     /// Summary of one run, by its full id.
     pub fn summary(&self, run: &str) -> Result<RunSummary, StoreError> {
-        self.listed(Some(run))?.pop().ok_or_else(|| self.no_run(run))
+        self.list_runs(Some(run))?.pop().ok_or_else(|| self.no_run(run))
     }
 
     /// Lists all runs, or one.
-    fn listed(&self, run: Option<&str>) -> Result<Vec<RunSummary>, StoreError> {
+    fn list_runs(&self, run: Option<&str>) -> Result<Vec<RunSummary>, StoreError> {
         let said = self.said_columns()?;
         let sql = format!(
             "SELECT id, created_unix_ns, verb, testbed, status, status_reason,
@@ -81,7 +81,7 @@ impl Store {
              WHERE ?1 IS NULL OR run.id = ?1
              GROUP BY run.id"
         );
-        let mut runs = self.summaries((&sql, [run]))?;
+        let mut runs = self.summaries(&sql, [run])?;
         for run in runs.iter_mut().filter(|run| run.verb == WATCH) {
             self.count_visits(run)?;
         }
@@ -89,9 +89,9 @@ impl Store {
     }
 
     /// Summarises runs, newest first. They are sorted here: SQLite would sort in a file of its own.
-    fn summaries(&self, query: (&str, impl Params)) -> Result<Vec<RunSummary>, StoreError> {
+    fn summaries(&self, sql: &str, values: impl Params) -> Result<Vec<RunSummary>, StoreError> {
         let what = || "the list of runs".to_owned();
-        let mut runs = self.gather(&what, query, |row| {
+        let mut runs = self.gather(&what, sql, values, |row| {
             if octets(row)? > MOST_SAID {
                 return Err(rusqlite::Error::FromSqlConversionFailure(
                     0,

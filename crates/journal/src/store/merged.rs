@@ -171,7 +171,7 @@ impl Store {
     fn ids(&self) -> Result<Vec<String>, StoreError> {
         let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?));
         let sql = "SELECT created_unix_ns, id FROM run";
-        let mut all = self.gather(&|| "the list of runs".to_owned(), (sql, []), row)?;
+        let mut all = self.gather(&|| "the list of runs".to_owned(), sql, [], row)?;
         all.sort();
         let is_twice = all.windows(2).any(|two| two[0].1 == two[1].1);
         if is_twice || all.iter().any(|(_, id)| !is_run_id(id)) {
@@ -212,7 +212,7 @@ impl Store {
         let what = || format!("visits of watch {run}");
         let sql = "SELECT at_unix_ns, visit FROM watch_visit WHERE run = ?1 AND at_unix_ns >=
                    min(?2, (SELECT max(at_unix_ns) FROM watch_visit WHERE run = ?1))";
-        self.each_row(&what, (sql, params![run, since]), |row| {
+        self.each_row(&what, sql, params![run, since], |row| {
             let unread = |e| self.read_error(what(), e);
             let (at, visit): (i64, String) =
                 (row.get(0).map_err(unread)?, row.get(1).map_err(unread)?);
@@ -247,7 +247,7 @@ impl Store {
         tx.execute("DELETE FROM run WHERE id = ?1", params![run]).map_err(unwritten)?;
         let version = other.version()?;
         for table in TABLES.iter().filter(|table| version >= table.since) {
-            self.take_rows(other, version, (&tx, run), table)?;
+            self.take_rows(other, version, &tx, run, table)?;
         }
         // The run was carried out elsewhere: no process of this machine holds it. Label and note
         // from here stay unless the other journal has its own.
@@ -264,7 +264,8 @@ impl Store {
         &self,
         other: &Self,
         version: i64,
-        (tx, run): (&Transaction<'_>, &str),
+        tx: &Transaction<'_>,
+        run: &str,
         Table { name, key, columns, order, .. }: &Table,
     ) -> Result<(), StoreError> {
         let what = || format!("run {run} of {}", other.path.display());
@@ -277,7 +278,7 @@ impl Store {
         let sql =
             format!("SELECT {there} FROM {name} WHERE {key} = ?1 COLLATE BINARY ORDER BY {order}");
         let mut held = Held::texts(other.db.octets());
-        other.each_row(&what, (&sql, [run]), |row| {
+        other.each_row(&what, &sql, [run], |row| {
             let unread = |e| other.read_error(what(), e);
             if !held.add(super::gathered::octets(row).map_err(unread)?, 0) {
                 return Err(other.too_large(what(), &held));

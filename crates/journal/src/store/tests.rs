@@ -154,11 +154,11 @@ fn a_query_without_end_is_ended() {
     let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
                SELECT count(*) FROM n";
     let what = || "numbers".to_owned();
-    let error = store.gather(&what, (sql, []), |row| row.get::<_, i64>(0)).expect_err("no end");
+    let error = store.gather(&what, sql, [], |row| row.get::<_, i64>(0)).expect_err("no end");
     assert!(matches!(error, StoreError::Endless { .. }), "{error:?}");
     // Rows that go on are bounded by what they hold.
     let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
                SELECT hex(zeroblob(100000)) FROM n";
-    let error = store.gather(&what, (sql, []), |row| row.get::<_, String>(0)).expect_err("no end");
+    let error = store.gather(&what, sql, [], |row| row.get::<_, String>(0)).expect_err("no end");
     assert!(matches!(error, StoreError::TooLarge { .. }), "{error:?}");
 }

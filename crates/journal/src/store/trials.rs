@@ -101,7 +101,7 @@ impl Store {
     pub fn stored_records(&self, run: &str) -> Result<StoredRecords<'_>, StoreError> {
         let sql = "SELECT ordinal FROM trial WHERE run = ?1 ORDER BY ordinal";
         let row = |row: &Row<'_>| row.get::<_, i64>(0).map(|ordinal| ordinal as u64);
-        let ordinals = self.gather(&|| format!("trials of run {run}"), (sql, [run]), row)?;
+        let ordinals = self.gather(&|| format!("trials of run {run}"), sql, [run], row)?;
         Ok(StoredRecords { store: self, run: run.to_owned(), ordinals, last: RefCell::default() })
     }
 
@@ -182,7 +182,7 @@ impl Store {
         );
         let mut held = Held::trials();
         let mut places = Places::default();
-        self.each_row(&what, (&sql, values), |row| {
+        self.each_row(&what, &sql, values, |row| {
             let (stored, octets) = self.unpacked(run, row)?;
             if !places.go_on(stored.ordinal as i64) {
                 return Err(self.damaged(what()));

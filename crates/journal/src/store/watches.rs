@@ -32,7 +32,8 @@ impl Store {
     pub fn keep_visit(
         &self,
         run: &str,
-        (visit, trips): (&Visit, &Histogram),
+        visit: &Visit,
+        trips: &Histogram,
         news: &[News],
     ) -> Result<(), StoreError> {
         let what = || format!("a visit of watch {run}");
@@ -118,7 +119,7 @@ impl Store {
         let sql = "SELECT visit, id FROM watch_visit NOT INDEXED
                    WHERE run = ?1 AND at_unix_ns >= ?2 ORDER BY id";
         let mut places = Places::default();
-        self.each_row(&what, (sql, params![run, from_unix_ns as i64]), |row| {
+        self.each_row(&what, sql, params![run, from_unix_ns as i64], |row| {
             let unread = |e| self.read_error(what(), e);
             if !places.go_on(row.get(1).map_err(unread)?) {
                 return Err(self.damaged(what()));
@@ -142,7 +143,7 @@ impl Store {
                    ORDER BY id DESC LIMIT ?3";
         let values = params![run, from as i64, most as i64];
         let rows: Vec<(i64, String)> =
-            self.gather(&what, (sql, values), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            self.gather(&what, sql, values, |row| Ok((row.get(0)?, row.get(1)?)))?;
         let one = |(at, text): &(i64, String)| Ok((*at as u64, self.decode(&what(), text)?));
         rows.iter().rev().map(one).collect()
     }
@@ -150,7 +151,7 @@ impl Store {
     /// Hours of a watch (full id), by path and time; days, made of old hours, come first.
     pub fn hours(&self, run: &str) -> Result<Vec<Hour>, StoreError> {
         let mut hours: Vec<Hour> =
-            self.texts(run, ("hours", "SELECT hour FROM watch_hour WHERE run = ?1"))?;
+            self.texts(run, "hours", "SELECT hour FROM watch_hour WHERE run = ?1")?;
         hours.sort_by_key(|hour| (hour.way, Reverse(hour.seconds), hour.began_unix_s));
         Ok(hours)
     }
@@ -159,7 +160,7 @@ impl Store {
     pub fn news(&self, run: &str, most: u32) -> Result<Vec<News>, StoreError> {
         let sql =
             format!("SELECT news FROM watch_news WHERE run = ?1 ORDER BY id DESC LIMIT {most}");
-        let mut news = self.texts(run, ("news", &sql))?;
+        let mut news = self.texts(run, "news", &sql)?;
         news.reverse();
         Ok(news)
     }
@@ -167,10 +168,11 @@ impl Store {
     fn texts<T: serde::de::DeserializeOwned>(
         &self,
         run: &str,
-        (of, sql): (&str, &str),
+        of: &str,
+        sql: &str,
     ) -> Result<Vec<T>, StoreError> {
         let what = || format!("{of} of watch {run}");
-        let texts: Vec<String> = self.gather(&what, (sql, [run]), |row| row.get(0))?;
+        let texts: Vec<String> = self.gather(&what, sql, [run], |row| row.get(0))?;
         texts.iter().map(|text| self.decode(&what(), text)).collect()
     }
 
@@ -207,7 +209,7 @@ impl Store {
                    AND began_unix_s + ?2 <= ?3 ORDER BY way, began_unix_s";
         let before = (hours_before_unix_s - hours_before_unix_s % Hour::DAY) as i64;
         let values = params![run, Hour::LONG as i64, before];
-        let past: Vec<String> = self.gather(&what, (sql, values), |row| row.get(0))?;
+        let past: Vec<String> = self.gather(&what, sql, values, |row| row.get(0))?;
         for text in past {
             let hour: Hour = self.decode(&what(), &text)?;
             let mut day = Hour::around(hour.way, hour.began_unix_s * 1_000_000_000, Hour::DAY);
@@ -268,7 +270,7 @@ mod tests {
         });
         for hour in 0..72_u64 {
             let (visit, trips) = visit(hour * 3600 * 1_000_000_000 + 7);
-            store.keep_visit(run, (&visit, &trips), std::slice::from_ref(&gap)).expect("kept");
+            store.keep_visit(run, &visit, &trips, std::slice::from_ref(&gap)).expect("kept");
         }
         store.keep_news(run, 5, &gap).expect("kept");
         let count = || {

@@ -31,7 +31,7 @@ fn figure(row: &Row) -> Answer {
         (None, Decision::Different) => None,
     };
     let answer = Answer::default().with_headline(sentence::headline(row)).of_case(row.label());
-    Answer { reply, ..answer.asked("Figure by figure") }
+    Answer { reply, ..answer.with_question("Figure by figure") }
 }
 
 impl Compared {

@@ -136,7 +136,7 @@ fn of_test(test: SwitchTest, figures: &[Figure]) -> Clause {
     let own: Vec<&Figure> =
         figures.iter().filter(|f| f.text(Key::Test) == Some(test.as_str())).collect();
     if let Some(figure) = own.iter().find(|f| f.caveats.contains(&Caveat::Unsupported)) {
-        let reason = figure.in_words(Key::Reason);
+        let reason = figure.condition_text(Key::Reason);
         let reason = reason.unwrap_or_else(|| "it can't be made here".to_owned());
         return clause(test.clause(), test.requirement(), format!("not made: {reason}"), false);
     }

@@ -243,7 +243,7 @@ pub(super) fn every_figure(prefix: &str, figures: &[Figure]) -> Option<Section> 
         let conditions: Vec<String> = f
             .conditions
             .keys()
-            .map(|k| format!("{k} {}", f.in_words(k).unwrap_or_default()))
+            .map(|k| format!("{k} {}", f.condition_text(k).unwrap_or_default()))
             .collect();
         let quantile = f.quantile.map(words::quantile).unwrap_or_default();
         vec![

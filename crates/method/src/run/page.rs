@@ -72,7 +72,7 @@ impl ReportInput<'_> {
             ),
             notes: meta.notes.iter().cloned().chain(left_out(&account)).collect(),
             picture: picture(&meta.topology),
-            shared: Shared::of(figures),
+            shared: Shared::from_figures(figures),
             ..Page::default()
         };
         if !claims.is_empty() {

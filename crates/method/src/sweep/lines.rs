@@ -87,7 +87,7 @@ fn answers(figure: &Figure) -> bool {
     let again = figure.conditions.contains_key(&Key::RateConvention)
         && matches!(figure.metric, Metric::Received | Metric::Throughput);
     // With many pairs of ports at once, their total is shown.
-    let one_of_many = figure.in_words(Key::Statistic).is_some_and(|s| s == "pair");
+    let one_of_many = figure.condition_text(Key::Statistic).is_some_and(|s| s == "pair");
     !figure.is_bypass()
         && !one_of_many
         && !BESIDE.contains(&figure.metric)

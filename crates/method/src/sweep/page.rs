@@ -44,7 +44,7 @@ impl Sweep {
             picture: picture(&first.topology),
             sections: vec![section(&lines, &points)],
             background: [runs(&points)].into_iter().chain(background).collect(),
-            shared: Shared::of(&shown),
+            shared: Shared::from_figures(&shown),
         }
     }
 }

@@ -147,7 +147,7 @@ fn a_load_runs_beside_the_round_trips() {
         .iter()
         .filter(|f| f.metric == Metric::Rtt && f.quantile == Some(0.5))
         .filter(|f| f.text(Key::Path) == Some("device"))
-        .filter_map(|f| f.in_words(Key::Load))
+        .filter_map(|f| f.condition_text(Key::Load))
         .collect();
     assert_eq!(loads, ["idle", "udp 50000 frames/s of 1518", "tcp 1 stream cubic"]);
     let goodput = find(&figures, Metric::Goodput, None, "device");

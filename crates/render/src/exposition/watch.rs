@@ -108,7 +108,7 @@ pub fn watch(all: &[WatchSeries]) -> Vec<Family> {
 struct Filled(Vec<(String, Family)>);
 
 impl Filled {
-    fn of(&mut self, named: &names::Named) -> &mut Family {
+    fn family(&mut self, named: &names::Named) -> &mut Family {
         let at = self.0.iter().position(|(name, _)| *name == named.name).unwrap_or_else(|| {
             self.0.push((named.name.to_string(), named.family()));
             self.0.len() - 1
@@ -119,35 +119,35 @@ impl Filled {
     fn take(&mut self, one: &WatchSeries) {
         let own = [&*one.testbed, &one.from, &one.to, path_label(one.path)];
         let with = |more: &[&'static str]| [&own[..], more].concat();
-        self.of(&names::WATCH_INFO).add(&[&one.testbed, &one.run, &one.version], 1.0);
-        self.of(&names::WATCH_RTT).distribution(&own, &one.rtt);
+        self.family(&names::WATCH_INFO).add(&[&one.testbed, &one.run, &one.version], 1.0);
+        self.family(&names::WATCH_RTT).distribution(&own, &one.rtt);
         for (named, value) in [
             (names::WATCH_SENT, one.sent),
             (names::WATCH_LOST, one.lost),
             (names::WATCH_REORDERED, one.reordered),
             (names::WATCH_OUTAGE, u64::from(one.outage)),
         ] {
-            self.of(&named).add(&own, value as f64);
+            self.family(&named).add(&own, value as f64);
         }
         if let Some(goodput) = one.goodput {
-            self.of(&names::WATCH_GOODPUT).add(&own, goodput);
+            self.family(&names::WATCH_GOODPUT).add(&own, goodput);
         }
         if let Some(unix_ns) = one.last_trial_unix_ns {
-            self.of(&names::WATCH_LAST_TRIAL).add(&own, seconds(unix_ns));
+            self.family(&names::WATCH_LAST_TRIAL).add(&own, seconds(unix_ns));
         }
         let trials = one.trials;
         for (outcome, count) in
             [("valid", trials.valid), ("invalid", trials.invalid), ("failed", trials.failed)]
         {
-            self.of(&names::WATCH_TRIALS).add(&with(&[outcome]), count as f64);
+            self.family(&names::WATCH_TRIALS).add(&with(&[outcome]), count as f64);
         }
         for gap in &one.gaps {
-            self.of(&names::WATCH_GAP).add(&with(&[gap.cause]), seconds(gap.lasted.0));
+            self.family(&names::WATCH_GAP).add(&with(&[gap.cause]), seconds(gap.lasted.0));
         }
         for change in &one.changes {
             let direction = direction_label(change.direction);
             let values = with(&[change.quantity, direction, change.whose]);
-            self.of(&names::WATCH_CHANGES).add(&values, change.count as f64);
+            self.family(&names::WATCH_CHANGES).add(&values, change.count as f64);
         }
     }
 }

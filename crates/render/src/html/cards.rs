@@ -5,7 +5,7 @@
 
 use page::{Answer, Reply, Verdict};
 
-use super::{class, listed};
+use super::{class, join_ids};
 
 /// One question of the first screen: its answers, those behind the first few folded.
 pub(super) struct CardView {
@@ -79,7 +79,7 @@ fn answer(answer: &Answer) -> AnswerView {
         confidence: headline.confidence.clone(),
         reply: answer.reply.map(reply),
         verdict: answer.verdict.map(verdict),
-        rows: listed(&answer.rows),
+        rows: join_ids(&answer.rows),
         // Keeps the percent sign on its number's line.
         text: answer.text.replace(" %", "\u{a0}%"),
     }

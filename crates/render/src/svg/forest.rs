@@ -44,7 +44,7 @@ fn ground(out: &mut String, x: &Axis, bottom: f64) {
     for (value, text) in &x.ticks {
         let at = across(x, *value);
         let class = if *value == 0.0 { "axis" } else { "grid" };
-        put(
+        write_svg(
             out,
             format_args!(
                 r#"<path class="{class}" d="M{at:.1} {TOP}V{bottom}"/><text class="tick" x="{at:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
@@ -57,7 +57,7 @@ fn ground(out: &mut String, x: &Axis, bottom: f64) {
 
 fn draw_line(out: &mut String, x: &Axis, y: f64, line: &ForestLine) {
     let [low, high] = line.band.map(|value| across(x, value));
-    put(
+    write_svg(
         out,
         format_args!(
             r#"<text x="{:.1}" y="{:.1}" text-anchor="end">{}</text><rect class="band" x="{low:.1}" y="{:.1}" width="{:.1}" height="{ROW:.1}"/>"#,
@@ -69,7 +69,7 @@ fn draw_line(out: &mut String, x: &Axis, y: f64, line: &ForestLine) {
         ),
     );
     let [low, high] = line.interval.map(|value| across(x, value));
-    put(
+    write_svg(
         out,
         format_args!(
             r#"<g class="pt s0"><title>{}</title><path class="whisker" d="M{low:.1} {y:.1}H{high:.1}M{low:.1} {:.1}v8M{high:.1} {:.1}v8"/><circle class="mark" cx="{:.1}" cy="{y:.1}" r="3.5"/></g>"#,
@@ -83,7 +83,7 @@ fn draw_line(out: &mut String, x: &Axis, y: f64, line: &ForestLine) {
 
 fn legend(out: &mut String, label: &str, bottom: f64) {
     let y = bottom + 56.0;
-    put(
+    write_svg(
         out,
         format_args!(
             r#"<text class="label" x="{:.1}" y="{:.1}" text-anchor="middle">{}</text><g class="pt s0"><path class="whisker" d="M{LEFT} {y:.1}h28"/><circle class="mark" cx="{:.1}" cy="{y:.1}" r="3.5"/></g><text class="legend" x="{:.1}" y="{:.1}">ratio with its interval</text><rect class="band" x="{:.1}" y="{:.1}" width="28" height="12"/><text class="legend" x="{:.1}" y="{:.1}">margin: does not matter</text>"#,
@@ -101,6 +101,6 @@ fn legend(out: &mut String, label: &str, bottom: f64) {
     );
 }
 
-fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
+fn write_svg(out: &mut String, text: std::fmt::Arguments<'_>) {
     out.write_fmt(text).expect("writing to a string succeeds");
 }

@@ -19,7 +19,7 @@ pub(super) fn draw(map: &LevelMap) -> String {
     let middle = |column: usize| WIDE.mul_add(column as f64 + 0.5, left);
     let mut out = String::new();
     for (at, name) in map.columns.iter().enumerate() {
-        put_text(&mut out, (middle(at), TOP - 8.0), "middle", name);
+        put_text(&mut out, middle(at), TOP - 8.0, "middle", name);
     }
     for field in &map.fields {
         let (column, row) = (&map.columns[field.column], &map.rows[field.row]);
@@ -31,10 +31,10 @@ pub(super) fn draw(map: &LevelMap) -> String {
             WIDE.mul_add(field.column as f64, left),
             escape(&format!("{column} {row}: {}", field.value)),
         );
-        put_text(&mut out, (middle(field.column), y + 25.0), "middle", &field.value);
+        put_text(&mut out, middle(field.column), y + 25.0, "middle", &field.value);
     }
     for (at, name) in map.rows.iter().enumerate() {
-        put_text(&mut out, (left - 8.0, HIGH.mul_add(at as f64, TOP + 25.0)), "end", name);
+        put_text(&mut out, left - 8.0, HIGH.mul_add(at as f64, TOP + 25.0), "end", name);
     }
     let wide = WIDE.mul_add(map.columns.len() as f64, left + 4.0);
     let high = HIGH.mul_add(map.rows.len() as f64, TOP + 4.0);
@@ -45,7 +45,7 @@ pub(super) fn draw(map: &LevelMap) -> String {
     )
 }
 
-fn put_text(out: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
+fn put_text(out: &mut String, x: f64, y: f64, anchor: &str, text: &str) {
     let _ = write!(
         out,
         r#"<text class="tick" x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{}</text>"#,

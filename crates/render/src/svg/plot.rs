@@ -49,7 +49,7 @@ fn draw_axes(plot: &Plot, out: &mut String) {
     let (right, bottom) = (WIDTH - RIGHT, TOP + PLOT_HEIGHT);
     for (value, text) in &plot.y.ticks {
         let y = TOP + (1.0 - plot.y.place(*value)) * PLOT_HEIGHT;
-        put(
+        write_svg(
             out,
             format_args!(
                 r#"<line class="grid" x1="{LEFT}" y1="{y:.1}" x2="{right}" y2="{y:.1}"/><text class="tick" x="{:.1}" y="{:.1}" text-anchor="end">{}</text>"#,
@@ -62,7 +62,7 @@ fn draw_axes(plot: &Plot, out: &mut String) {
     let mut free_from = 0.0;
     for (value, text) in &plot.x.ticks {
         let x = LEFT + plot.x.place(*value) * (right - LEFT);
-        put(
+        write_svg(
             out,
             format_args!(
                 r#"<line class="grid" x1="{x:.1}" y1="{TOP}" x2="{x:.1}" y2="{bottom}"/>"#
@@ -71,7 +71,7 @@ fn draw_axes(plot: &Plot, out: &mut String) {
         // A label that would touch the one before it is left out; its grid line stays.
         let half = text_width(text) / 2.0;
         if x - half >= free_from {
-            put(
+            write_svg(
                 out,
                 format_args!(
                     r#"<text class="tick" x="{x:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
@@ -82,7 +82,7 @@ fn draw_axes(plot: &Plot, out: &mut String) {
             free_from = x + half + 6.0;
         }
     }
-    put(
+    write_svg(
         out,
         format_args!(
             r#"<path class="axis" d="M{LEFT} {TOP}V{bottom}H{right}"/><text class="label" x="8" y="16">{}</text><text class="label" x="{:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
@@ -97,9 +97,9 @@ fn draw_axes(plot: &Plot, out: &mut String) {
 fn draw_series(plot: &Plot, out: &mut String, series: &Series) {
     let class = class_of(series);
     if series.line.len() > 1 {
-        put(out, format_args!(r#"<polyline class="{class}" points=""#));
+        write_svg(out, format_args!(r#"<polyline class="{class}" points=""#));
         for (x, y) in thinned(plot, &series.line) {
-            put(out, format_args!("{x:.1},{y:.1} "));
+            write_svg(out, format_args!("{x:.1},{y:.1} "));
         }
         out.push_str(r#""/>"#);
     }
@@ -109,7 +109,7 @@ fn draw_series(plot: &Plot, out: &mut String, series: &Series) {
     for point in &series.points {
         let (x, y) = at(plot, point.x, point.y);
         let row = point.row.map_or_else(String::new, |row| format!(r#" data-rows="{row}""#));
-        put(
+        write_svg(
             out,
             format_args!(
                 r#"<g class="pt {class}" data-x="{}" data-y="{}"{row}><title>{}</title>"#,
@@ -120,7 +120,7 @@ fn draw_series(plot: &Plot, out: &mut String, series: &Series) {
         );
         if let Some((low, high)) = point.whisker {
             let (y_low, y_high) = (at(plot, point.x, low).1, at(plot, point.x, high).1);
-            put(
+            write_svg(
                 out,
                 format_args!(
                     r#"<path class="whisker" d="M{x:.1} {y_low:.1}V{y_high:.1}M{:.1} {y_low:.1}h8M{:.1} {y_high:.1}h8"/>"#,
@@ -130,7 +130,7 @@ fn draw_series(plot: &Plot, out: &mut String, series: &Series) {
             );
         }
         draw_marker(out, series.colour, x, y);
-        put(out, format_args!(r#"<circle class="hit" cx="{x:.1}" cy="{y:.1}" r="8"/></g>"#));
+        write_svg(out, format_args!(r#"<circle class="hit" cx="{x:.1}" cy="{y:.1}" r="8"/></g>"#));
     }
 }
 
@@ -183,14 +183,14 @@ fn draw_legend(out: &mut String, rows: &[Vec<(f64, &Series)>]) {
         for (x, series) in row {
             let class = class_of(series);
             if series.line.len() > 1 {
-                put(out, format_args!(r#"<path class="{class}" d="M{x:.1} {y:.1}h28"/>"#));
+                write_svg(out, format_args!(r#"<path class="{class}" d="M{x:.1} {y:.1}h28"/>"#));
             }
             if is_marked(series) {
-                put(out, format_args!(r#"<g class="pt {class}">"#));
+                write_svg(out, format_args!(r#"<g class="pt {class}">"#));
                 draw_marker(out, series.colour, x + 14.0, y);
                 out.push_str("</g>");
             }
-            put(
+            write_svg(
                 out,
                 format_args!(
                     r#"<text class="legend" x="{:.1}" y="{:.1}">{}</text>"#,
@@ -203,7 +203,7 @@ fn draw_legend(out: &mut String, rows: &[Vec<(f64, &Series)>]) {
     }
 }
 
-fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
+fn write_svg(out: &mut String, text: std::fmt::Arguments<'_>) {
     out.write_fmt(text).expect("writing to a string succeeds");
 }
 
@@ -224,7 +224,7 @@ fn draw_marker(out: &mut String, colour: Option<usize>, x: f64, y: f64) {
         Some(5) => "M-4.6 0l2.3 -4h4.6l2.3 4l-2.3 4h-4.6z",
         Some(_) => "M-2 -5h4v10h-4z",
     };
-    put(
+    write_svg(
         out,
         format_args!(r#"<path class="mark" transform="translate({x:.1} {y:.1})" d="{path}"/>"#),
     );

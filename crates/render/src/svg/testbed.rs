@@ -27,7 +27,7 @@ struct Room {
 }
 
 impl Room {
-    fn of(testbed: &TestbedPicture) -> Self {
+    fn for_testbed(testbed: &TestbedPicture) -> Self {
         let ports: usize = testbed.hosts.iter().map(|h| h.ports.len()).sum();
         if ports > MOST_ROOMY {
             Self { port: 70.0, gap: 14.0, chars: 9 }
@@ -51,7 +51,7 @@ struct Placed<'a> {
 /// Hosts, devices and cables. A cable's path names its test ports in `data-ports`, one or two, so
 /// that a page may colour it.
 pub(super) fn draw(testbed: &TestbedPicture) -> String {
-    let room = Room::of(testbed);
+    let room = Room::for_testbed(testbed);
     let mut out = String::new();
     let mut placed: Vec<Placed<'_>> = Vec::new();
     let ports = testbed.hosts.iter().flat_map(|host| &host.ports);
@@ -60,7 +60,7 @@ pub(super) fn draw(testbed: &TestbedPicture) -> String {
     let mut x = MARGIN;
     for host in &testbed.hosts {
         let width = room.port * host.ports.len().max(1) as f64;
-        put(
+        write_svg(
             &mut out,
             format_args!(
                 r#"<g><title>{0}</title><rect class="host" x="{x}" y="{top}" width="{width}" height="{1}" rx="5"/><text class="name" x="{2}" y="{3}" text-anchor="middle">{4}</text></g>"#,
@@ -73,7 +73,7 @@ pub(super) fn draw(testbed: &TestbedPicture) -> String {
         );
         for (i, port) in host.ports.iter().enumerate() {
             let left = x + i as f64 * room.port;
-            draw_port(&mut out, port, (left, top + HOST_HEAD), room);
+            draw_port(&mut out, port, left, top + HOST_HEAD, room);
             placed.push(Placed { host: &host.name, port, x: left + room.port / 2.0 });
         }
         x += width + room.gap;
@@ -91,11 +91,11 @@ pub(super) fn draw(testbed: &TestbedPicture) -> String {
     )
 }
 
-fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
+fn write_svg(out: &mut String, text: std::fmt::Arguments<'_>) {
     out.write_fmt(text).expect("writing to a string succeeds");
 }
 
-fn draw_port(out: &mut String, port: &PicturedPort, (left, top): (f64, f64), room: Room) {
+fn draw_port(out: &mut String, port: &PicturedPort, left: f64, top: f64, room: Room) {
     let lines = if room.is_roomy() {
         let known = [&port.name, &port.rate].map(String::as_str);
         let known: Vec<&str> = known.into_iter().filter(|text| !text.is_empty()).collect();
@@ -103,7 +103,7 @@ fn draw_port(out: &mut String, port: &PicturedPort, (left, top): (f64, f64), roo
     } else {
         [port.name.clone(), port.rate.clone()]
     };
-    put(
+    write_svg(
         out,
         format_args!(
             r#"<g><title>{0}</title><rect class="port" x="{1}" y="{top}" width="{2}" height="{3}" rx="3"/><text class="tick" x="{4}" y="{5}" text-anchor="middle">{6}</text><text class="tick" x="{4}" y="{7}" text-anchor="middle">{8}</text></g>"#,
@@ -143,7 +143,7 @@ fn draw_devices(
             {
                 let at = end.x.clamp(left + 14.0, right - 14.0);
                 let title = format!("{}/{} to {name}/{port}", end.host, end.port.name);
-                put(
+                write_svg(
                     out,
                     format_args!(
                         r#"<path class="cable" data-ports="{0}" d="M{1} {under}L{at} {top}"><title>{2}</title></path><text class="tick" x="{3}" y="{4}">{5}</text>"#,
@@ -157,7 +157,7 @@ fn draw_devices(
                 );
             }
         }
-        put(
+        write_svg(
             out,
             format_args!(
                 r#"<rect class="device" x="{left}" y="{top}" width="{0}" height="{DEVICE_HEIGHT}" rx="5"/><text class="name" x="{1}" y="{2}" text-anchor="middle">{3}</text><text class="tick" x="{1}" y="{4}" text-anchor="middle">{5}</text>"#,
@@ -179,7 +179,7 @@ fn draw_arcs(out: &mut String, placed: &[Placed<'_>], top: f64) {
         let far = placed.iter().position(|p| p.host == name && p.port.name == *port);
         if let Some(far) = far.filter(|far| *far > i) {
             let title = format!("direct cable {}/{} to {name}/{port}", end.host, end.port.name);
-            put(
+            write_svg(
                 out,
                 format_args!(
                     r#"<path class="cable direct" data-ports="{3} {4}" d="M{0} {top}C{0} {1} {2} {1} {2} {top}"><title>{5}</title></path>"#,

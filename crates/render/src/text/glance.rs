@@ -96,18 +96,18 @@ impl Rows {
                     continue;
                 }
                 let said = if sentences || alone.is_sentence() { alone.text.as_str() } else { "" };
-                self.put(&mut out, question, alone, [&alone.case, said]);
+                self.write_answer(&mut out, question, alone, [&alone.case, said]);
                 continue;
             }
             put_wrapped(&mut out, self.screen, "", &self.bold(question));
             for answer in group {
                 let said = if answer.is_sentence() { answer.text.as_str() } else { "" };
                 let case = format!("{}{}", " ".repeat(INDENT), answer.case);
-                self.put(&mut out, &case, answer, ["", said]);
+                self.write_answer(&mut out, &case, answer, ["", said]);
             }
         }
         if bars {
-            for gauges in Gauges::of(answers) {
+            for gauges in Gauges::from_answers(answers) {
                 out.push('\n');
                 self.put_gauges(&mut out, &gauges);
             }
@@ -121,7 +121,13 @@ impl Rows {
     /// Formats one answer: its word, its label, its number with the interval, who limits it. Below
     /// that comes what has no room beside it, then its case and its sentence, unless these are
     /// empty.
-    fn put(&self, out: &mut String, label: &str, answer: &Answer, [case, said]: [&str; 2]) {
+    fn write_answer(
+        &self,
+        out: &mut String,
+        label: &str,
+        answer: &Answer,
+        [case, said]: [&str; 2],
+    ) {
         let mut line = String::new();
         if self.replies > 0 {
             let word = answer.reply.map(|reply| reply.word().to_uppercase()).unwrap_or_default();

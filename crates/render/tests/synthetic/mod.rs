@@ -493,7 +493,7 @@ pub fn page(figures: &[Figure]) -> StudyPage {
     let answers = medians.map(|figure| {
         let said = page::words::with_interval(figure);
         let text = format!("The {} is {said}.", figure.metric.as_str());
-        Answer::new(text).limited_by(figure.verdict).stating([figure]).asked("How long?")
+        Answer::new(text).limited_by(figure.verdict).stating([figure]).with_question("How long?")
     });
     let sections = if figures.is_empty() { Vec::new() } else { vec![section] };
     StudyPage { sections, ..StudyPage::default() }.with_answers(Topic::Latency, answers)

@@ -28,7 +28,7 @@ use crate::config::claims::{self, Sheet};
 use crate::config::resolved::Testbed;
 use crate::config::{ConfigError, bed};
 use crate::controller::Opened;
-use crate::speak::tell;
+use crate::speak::print_stderr;
 
 /// `accept`
 #[derive(Debug, clap::Args)]
@@ -72,7 +72,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
 fn rehearse(args: &Args) -> Result<Outcome, Failure> {
     let sheet = claims::read(args.claims.as_deref().unwrap_or_default())?;
     let place = options::place(args.hosts.as_deref(), args.testbed.as_deref())?;
-    let bed = bed::of(&place);
+    let bed = bed::from_testbed(&place);
     let nowhere = Topology::new(&place.name, Vec::new(), Vec::new());
     let (topology, budget) = match place.topology() {
         Some(topology) => (topology, args.budget),
@@ -110,11 +110,13 @@ fn anew(args: &Args) -> Result<(Accepted, String), Failure> {
     let sheet = claims::read(args.claims.as_deref().unwrap_or_default())?;
     let place = options::place(args.hosts.as_deref(), args.testbed.as_deref())?;
     let journal = output::store_path(&args.measuring.data)?;
-    let prepared = privilege::prepare_shown(&[&place], args.measuring.shown(), &journal)?;
+    let Measuring { beside, data, .. } = &args.measuring;
+    let prepared = privilege::prepare_shown(&[&place], beside, data, &journal)?;
     let stop = &prepared.stop;
     let seed = args.measuring.seed.unwrap_or_else(lone::seed);
-    let ground = Ground { topology: topology(&place, stop, seed)?, bed: bed::of(&place), place };
-    let accepted = rounds(args, &sheet, &ground, (seed, stop))?;
+    let ground =
+        Ground { topology: topology(&place, stop, seed)?, bed: bed::from_testbed(&place), place };
+    let accepted = rounds(args, &sheet, &ground, seed, stop)?;
     Ok((accepted, sheet.device))
 }
 
@@ -138,14 +140,15 @@ fn rounds(
     args: &Args,
     sheet: &Sheet,
     ground: &Ground,
-    (seed, stop): (u64, &Stop),
+    seed: u64,
+    stop: &Stop,
 ) -> Result<Accepted, Failure> {
     let planned = acceptance::within(&sheet.claims, (ground.bed, &ground.topology), args.budget);
     foretell(args, &planned, &ground.topology);
     let mut runs = Vec::new();
     let mut figures = Vec::new();
     if !planned.studies.is_empty() {
-        let first = round(args, ground, (planned.studies.clone(), &sheet.claims), (seed, stop))?;
+        let first = round(args, ground, planned.studies.clone(), &sheet.claims, seed, stop)?;
         figures.clone_from(&first.figures);
         runs.push(first);
     }
@@ -161,7 +164,7 @@ fn rounds(
         }
         // The second round's random choices are its own.
         let seed = seed.wrapping_add(1);
-        let more = round(args, ground, (studies, &claims), (seed, stop))?;
+        let more = round(args, ground, studies, &claims, seed, stop)?;
         for (at, _) in &open {
             decided[*at] = acceptance::decide(&decided[*at].claim, &more.figures);
         }
@@ -211,15 +214,17 @@ fn second(
 fn round(
     args: &Args,
     ground: &Ground,
-    (studies, claims): (Vec<StudySpec>, &[SheetClaim]),
-    (seed, stop): (u64, &Stop),
+    studies: Vec<StudySpec>,
+    claims: &[SheetClaim],
+    seed: u64,
+    stop: &Stop,
 ) -> Result<Finished, Failure> {
     let measuring = &args.measuring;
     let (place, claims) = (ground.place.clone(), claims.to_vec());
     let request = Request { verb: VERB, testbed: place, studies, seed: None, claims };
     session::check(&request)?;
     let path = output::store_path(&measuring.data)?;
-    let (place, run) = NewRun::asked(measuring, request, (seed, &path))?;
+    let (place, run) = NewRun::from_request(measuring, request, seed, &path)?;
     let (store, start) = (Store::open(&path)?, Start::New(run));
     session::carry_out(&store, &place, start, stop, &measuring.data, &|_| ())
 }
@@ -243,10 +248,10 @@ fn foretell(args: &Args, planned: &Planned, topology: &Topology) {
         let _ = write!(by, "; about {time}{whose} in all");
     }
     let all = planned.claims.len() + planned.left_out.len();
-    tell(&format!("accept: {} of {all} claims{by}\n", planned.claims.len()));
+    print_stderr(&format!("accept: {} of {all} claims{by}\n", planned.claims.len()));
     let slow = planned.left_out.iter().filter(|one| one.decision == Decision::Inconclusive);
     for one in slow {
         let text = &one.claim.text;
-        tell(&format!("accept: left out: {text}: {}\n", one.reason()));
+        print_stderr(&format!("accept: left out: {text}: {}\n", one.reason()));
     }
 }

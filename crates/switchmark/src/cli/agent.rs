@@ -10,7 +10,7 @@ use std::process::{Command, ExitCode};
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
 
-use crate::speak::tell;
+use crate::speak::print_stderr;
 
 /// `agent`
 #[derive(Debug, clap::Args)]
@@ -67,6 +67,6 @@ fn lead(program: &str, rest: &[String]) -> ExitCode {
         return ExitCode::FAILURE;
     }
     let cause = Command::new(program).args(rest).exec();
-    tell(&format!("start {program}: {cause}\n"));
+    print_stderr(&format!("start {program}: {cause}\n"));
     ExitCode::from(127)
 }

@@ -19,7 +19,7 @@ use crate::controller::CableRun;
 
 /// Returns the runs over the direct cable that the flags name, by their full ids; `None` without
 /// any.
-pub fn asked(measuring: &Measuring, store: &Path) -> Result<Option<AnotherTime>, Failure> {
+pub fn from_flags(measuring: &Measuring, store: &Path) -> Result<Option<AnotherTime>, Failure> {
     if measuring.bypass.is_empty() {
         return Ok(None);
     }
@@ -42,7 +42,8 @@ pub fn refuse(measuring: &Measuring) -> Result<(), ConfigError> {
 pub fn runs(
     store: &Store,
     times: &AnotherTime,
-    (topology, studies): (&Topology, &[StudySpec]),
+    topology: &Topology,
+    studies: &[StudySpec],
 ) -> Result<Vec<CableRun>, Failure> {
     allowed(topology, studies)?;
     let mut runs = Vec::new();

@@ -19,7 +19,7 @@ use crate::terminal::screen::wrapped;
 
 /// Describes trials and time of all studies in one line, the manual steps, and the changes to hosts
 /// while it runs.
-pub fn told(place: &Place, studies: &[StudySpec], topology: &Topology) -> String {
+pub fn summary(place: &Place, studies: &[StudySpec], topology: &Topology) -> String {
     let all: Estimate = studies.iter().map(|study| study.estimate(topology)).sum();
     let mut names: Vec<&str> = studies.iter().map(StudySpec::name).collect();
     names.dedup();
@@ -40,7 +40,7 @@ fn conditions(place: &Place, studies: &[StudySpec], topology: &Topology) -> Stri
     for hands in studies.iter().filter_map(hands) {
         line("by hand: ", &hands);
     }
-    if let Some(need) = Need::of(studies, topology).in_words() {
+    if let Some(need) = Need::for_studies(studies, topology).note() {
         line("memory: ", &need);
     }
     if let Some(said) = before_start(studies) {

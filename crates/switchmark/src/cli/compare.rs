@@ -82,24 +82,26 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     if args.markdown {
         speak::print(&render::markdown(&page))?;
     } else {
-        output::say(&args.data, &text(&sides, &compared, &page))?;
+        output::print_text(&args.data, &text(&sides, &compared, &page))?;
     }
     if let Some(latency) = args.operation {
         let worth = Operation { latency, hops: args.hops }.worth(&compared);
         let told = worth.map_or_else(|| "no round trips to compare".to_owned(), |w| w.sentence());
-        output::say(&args.data, &wrapped("", &told))?;
+        output::print_text(&args.data, &wrapped("", &told))?;
     }
     output::write_page(&args.data, args.report.as_deref(), || page.into())?;
     if let Some(path) = &args.junit {
-        super::junit::write(path, &junit::of(&compared))?;
+        super::junit::write(path, &junit::document(&compared))?;
     }
     Ok(outcome(&compared, is_baseline))
 }
 
 /// Two runs, or two parts of one, each of its journal, as a page.
 pub fn page(
-    (before, reference): (&Store, &str),
-    (store, subject): (&Store, &str),
+    before: &Store,
+    reference: &str,
+    store: &Store,
+    subject: &str,
     now: u64,
 ) -> Result<String, Failure> {
     let sides = Sides::load(store, &[subject.to_owned()], Some((reference, before)))?;

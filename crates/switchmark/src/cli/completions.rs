@@ -18,6 +18,6 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command(), "switchmark", &mut script);
-    speak::put(&script).map_err(Failure::unusable)?;
+    speak::print_bytes(&script).map_err(Failure::unusable)?;
     Ok(Outcome::Done)
 }

@@ -90,7 +90,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         let start = Start::New(NewRun::new("demo", studies, seed));
         let finished = session::carry_out(&store, &place, start, &stop, &args.data, &|_| ())?;
         if is_full() {
-            output::say(&args.data, &(output::text(&finished) + "\n"))?;
+            output::print_text(&args.data, &(output::text(&finished) + "\n"))?;
         }
         runs.push(finished);
     }
@@ -101,7 +101,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let path = directory.join(REPORT);
     let known = truths(&runs);
     let tested = prove::self_test(seed, SELF_TEST, &stop, args.data.quiet);
-    output::say(&args.data, &summary(&runs, &known, &tested.text, begun))?;
+    output::print_text(&args.data, &summary(&runs, &known, &tested.text, begun))?;
     output::write_page(&args.data, Some(&absolute(&path)), || Document {
         title: format!(
             "switchmark demo: {} runs and a self-test against known devices",
@@ -110,7 +110,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         preface: vec![Block::Table(known.table), Block::Paragraph(tested.text)],
         ..output::document(&runs)
     })?;
-    output::say(&args.data, NEXT)?;
+    output::print_text(&args.data, NEXT)?;
     if known.off > 0 {
         return Err(OwnFiguresOff { off: known.off }.into());
     }

@@ -75,7 +75,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         privilege::prepare(&[])?;
         let devices = left_deeds::restore(None);
         let here = BTreeMap::from([("this host".to_owned(), agent::mend())]);
-        return restored(args, here, &agent::left(), devices);
+        return restored(args, here, &agent::unrestored_changes(), devices);
     }
     let named = args.testbed.as_deref().unwrap_or("lab:cable");
     let place = testbed::from_argument("--testbed", named)?;
@@ -95,7 +95,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
 fn generator(args: &Args, mut live: LiveTestbed) -> Result<Outcome, Failure> {
     let calibration = Calibration::measure(&mut live, args.time, args.quiet)?;
     let sender = live.facts().hosts.get(&calibration.from.host);
-    let line_rates = LineRates::of(&calibration, Place::of(live.topology(), sender));
+    let line_rates = LineRates::from_calibration(&calibration, Place::new(live.topology(), sender));
     // The lab is removed before anything else can fail.
     drop(live);
     if args.markdown {
@@ -170,8 +170,8 @@ fn ready(args: &Args, live: &mut LiveTestbed, stop: &Stop) -> Result<Outcome, Fa
     let object = json!({ "testbed": name, "fixed": args.fix, "findings": findings });
     show(args, &doctor::readiness_page(name, &findings), &object)?;
     if args.fix {
-        speak::tell("settings are kept until Ctrl-C, and then put back\n");
-        while !stop.asked() {
+        speak::print_stderr("settings are kept until Ctrl-C, and then put back\n");
+        while !stop.is_requested() {
             std::thread::park_timeout(KEEPING);
         }
     }
@@ -205,7 +205,7 @@ fn show(args: &Args, page: &Page, object: &Value) -> Result<(), Failure> {
     }
     speak::print_json(object)?;
     if !args.quiet {
-        speak::tell(&text);
+        speak::print_stderr(&text);
     }
     Ok(())
 }

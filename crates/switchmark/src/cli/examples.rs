@@ -67,7 +67,7 @@ pub fn below(mut root: Command) -> Command {
             }
             let _ = write!(short, "All options: switchmark {verb} --help");
             text += "\nExit status:\n";
-            for (status, what) in exit::of(verb) {
+            for (status, what) in exit::codes_of(verb) {
                 let _ = writeln!(text, "  {}  {}", status.code(), unmarked(what));
             }
             text.extend(exit::note(verb).map(unmarked));
@@ -93,7 +93,7 @@ pub fn sections(verb: &str) -> Roff {
     }
     page.control("SH", ["EXIT STATUS"]);
     let statuses = if is_verb {
-        exit::of(verb)
+        exit::codes_of(verb)
     } else {
         Status::ALL.iter().map(|status| (*status, status.meaning())).collect()
     };

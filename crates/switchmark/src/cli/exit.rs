@@ -72,7 +72,7 @@ const PLAIN: &[&str] = &[
 ];
 
 /// Returns the codes of a verb, each with its meaning.
-pub fn of(verb: &str) -> Vec<(Status, &'static str)> {
+pub fn codes_of(verb: &str) -> Vec<(Status, &'static str)> {
     let of_verb = |status: Status| {
         let mut rows = own().filter(|(of, code, _)| (*of, *code) == (verb, status));
         rows.next().map(|(_, _, meaning)| meaning)
@@ -138,8 +138,8 @@ mod tests {
         for verb in own().map(|(verb, ..)| verb).chain(PLAIN.iter().copied()) {
             assert!(root.find_subcommand(verb).is_some(), "{verb}");
         }
-        let codes: Vec<u8> = of("accept").iter().map(|(status, _)| status.code()).collect();
+        let codes: Vec<u8> = codes_of("accept").iter().map(|(status, _)| status.code()).collect();
         assert_eq!(codes, [0, 1, 2, 3, 4, 141]);
-        assert_eq!(of("runs").len(), 4);
+        assert_eq!(codes_of("runs").len(), 4);
     }
 }

@@ -99,7 +99,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     };
     match &args.out {
         Some(path) => write(path, text.as_bytes())?,
-        None => speak::put(text.as_bytes())?,
+        None => speak::print_bytes(text.as_bytes())?,
     }
     Ok(Outcome::Done)
 }

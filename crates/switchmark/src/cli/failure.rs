@@ -57,7 +57,7 @@ impl Failure {
     }
 
     /// Returns it in one line with its causes, and the advice.
-    pub fn in_words(&self) -> (String, Option<String>) {
+    pub fn message_and_advice(&self) -> (String, Option<String>) {
         let mut said: Vec<String> = Vec::new();
         for cause in self.error.chain().map(ToString::to_string) {
             if said.last() != Some(&cause) {

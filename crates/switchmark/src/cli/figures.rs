@@ -38,7 +38,7 @@ pub struct Computed {
 }
 
 /// Returns all figures of a run.
-pub fn of(store: &Store, asked: &str) -> Result<RunFigures, Failure> {
+pub fn load(store: &Store, asked: &str) -> Result<RunFigures, Failure> {
     let meta = store.load(asked)?;
     // Unreadable figures are computed again.
     if let Ok(Some(kept)) = store.kept_figures(&meta.id) {
@@ -57,7 +57,7 @@ pub fn of(store: &Store, asked: &str) -> Result<RunFigures, Failure> {
 pub fn comparable(store: &Store, run: &str) -> Result<Comparable, Failure> {
     match store.kept_comparable(run) {
         Ok(Some(comparable)) => Ok(comparable),
-        _ => Ok(of(store, run)?.comparable),
+        _ => Ok(load(store, run)?.comparable),
     }
 }
 

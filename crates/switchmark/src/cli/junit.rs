@@ -35,7 +35,7 @@ pub enum Ended {
 }
 
 /// The document: the cases of a `class`, under a name.
-pub fn of(name: &str, class: &str, cases: &[Case]) -> String {
+pub fn document(name: &str, class: &str, cases: &[Case]) -> String {
     let count = |is: fn(&Ended) -> bool| cases.iter().filter(|case| is(&case.ended)).count();
     let failed = count(|ended| matches!(ended, Ended::Failed(_)));
     let left_out = count(|ended| matches!(ended, Ended::Skipped(_)));

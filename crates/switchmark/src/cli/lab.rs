@@ -26,7 +26,7 @@ use super::{Failure, Outcome, signals};
 use crate::config::resolved::Source;
 use crate::config::{ConfigError, testbed};
 use crate::doctor::{Effort, Limits};
-use crate::speak::{print, tell};
+use crate::speak::{print, print_stderr};
 use crate::terminal::screen::screen;
 
 /// Interval at which a held lab is checked.
@@ -83,7 +83,7 @@ fn up(args: &UpArgs) -> Result<Outcome, Failure> {
     for device in lab.plan().devices.iter().filter(|d| lab.machine(&d.name).is_none()) {
         hosts.push((device.name.clone(), stand(&lab, &device.name, &id)?));
     }
-    print(&format!("{}\n", told(lab.plan(), &hosts, (&id, &limits))))?;
+    print(&format!("{}\n", describe_lab(lab.plan(), &hosts, &id, &limits)))?;
     hold(&stop, &mut hosts)?;
     for (_, mut child) in hosts {
         let _ = child.kill();
@@ -103,7 +103,9 @@ fn limits_of_models(config: &LabSpec, stop: &Stop) -> String {
         Ok(limits) => format!("\n{}", render::text(&limits.summary(), screen())),
         Err(failure) => {
             let why = failure.render();
-            tell(&format!("warning: what emulated devices can do here was not measured\n{why}"));
+            print_stderr(&format!(
+                "warning: what emulated devices can do here was not measured\n{why}"
+            ));
             String::new()
         }
     }
@@ -112,13 +114,13 @@ fn limits_of_models(config: &LabSpec, stop: &Stop) -> String {
 /// Holds the lab until a signal. A host whose process died is reported and the rest goes on: its
 /// ports still work, but it cannot be entered any more.
 fn hold(stop: &Stop, hosts: &mut Vec<(String, Child)>) -> Result<(), Failure> {
-    while !stop.asked() {
+    while !stop.is_requested() {
         thread::park_timeout(LOOK);
         let mut left = Vec::new();
         for (name, mut child) in hosts.drain(..) {
             match child.try_wait()? {
                 None => left.push((name, child)),
-                Some(status) => tell(&format!(
+                Some(status) => print_stderr(&format!(
                     "warning: the process {} that stood in `{name}` ended ({status}); it can't be \
                      entered any more\nhint: Ctrl-C, and bring the lab up again\n",
                     child.id()
@@ -148,7 +150,7 @@ fn stand(lab: &Lab, node: &str, id: &str) -> Result<Child, Failure> {
     Err(ConfigError::bare(message, "see above for its own words").into())
 }
 
-fn told(plan: &LabPlan, hosts: &[(String, Child)], (id, limits): (&str, &str)) -> String {
+fn describe_lab(plan: &LabPlan, hosts: &[(String, Child)], id: &str, limits: &str) -> String {
     let pid = |name: &str| {
         let child = hosts.iter().find(|(n, _)| n == name).map(|(_, child)| child);
         child.map_or_else(String::new, |child| child.id().to_string())

@@ -10,7 +10,7 @@ use std::path::Path;
 use agents::controller::deed_notes::{self, BegunDeed};
 use agents::controller::undo_noted;
 use agents::failed::Failed;
-use agents::protocol::in_words;
+use agents::protocol::describe_error;
 use jiff::Timestamp;
 use journal::{BegunDeed as Noted, Store};
 
@@ -18,7 +18,7 @@ use super::lone;
 use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::{ConfigError, testbed};
 use crate::ownership::{self, own_files_only};
-use crate::speak::tell;
+use crate::speak::print_stderr;
 
 /// Command that undoes them.
 pub const REMEDY: &str = "switchmark doctor --restore";
@@ -26,14 +26,15 @@ pub const REMEDY: &str = "switchmark doctor --restore";
 /// Refuses a testbed, named in this folder, whose devices another run left changed; warns of other
 /// testbeds.
 pub fn check(
-    (place, folder): (&Place, &Path),
+    place: &Place,
+    folder: &Path,
     run: Option<&str>,
     quiet: bool,
 ) -> Result<(), ConfigError> {
     if !matches!(place.source, Source::Hosts(_)) {
         return Ok(());
     }
-    let left: Vec<BegunDeed> = deed_notes::left()
+    let left: Vec<BegunDeed> = deed_notes::abandoned_deeds()
         .into_iter()
         .filter(|deed| run.is_none_or(|run| deed.origin.run != run))
         .collect();
@@ -50,12 +51,12 @@ pub fn check(
 
 /// Warns of all of them, on any testbed.
 pub fn warn_of_all() {
-    warn(&deed_notes::left());
+    warn(&deed_notes::abandoned_deeds());
 }
 
 fn warn(left: &[BegunDeed]) {
     for deed in left {
-        tell(&format!("warning: {}; `{REMEDY}` undoes it\n", in_a_line(deed)));
+        print_stderr(&format!("warning: {}; `{REMEDY}` undoes it\n", in_a_line(deed)));
     }
 }
 
@@ -73,11 +74,11 @@ fn in_a_line(left: &BegunDeed) -> String {
 }
 
 /// Describes a change that a listed run never undid.
-pub fn listed(run: &str, noted: &Noted) -> String {
+pub fn describe_noted(run: &str, noted: &Noted) -> String {
     let Noted { device, deed } = noted;
     let is_it =
         |one: &BegunDeed| one.origin.run == run && one.device == *device && one.deed == *deed;
-    let remedy = if deed_notes::left().iter().any(is_it) {
+    let remedy = if deed_notes::abandoned_deeds().iter().any(is_it) {
         REMEDY.to_owned()
     } else {
         format!("switchmark run --resume {run}")
@@ -97,7 +98,7 @@ pub struct Restored {
 /// Undoes what runs left at the devices of a testbed, or of any, the last deed first.
 pub fn restore(of: Option<&Place>) -> Restored {
     let mut restored = Restored::default();
-    for deed in deed_notes::left().into_iter().rev() {
+    for deed in deed_notes::abandoned_deeds().into_iter().rev() {
         let is_of =
             |place: &Place| deed.origin.is_at(&testbed::file_of(&place.name, Path::new("")));
         if !of.is_none_or(is_of) {
@@ -113,7 +114,7 @@ pub fn restore(of: Option<&Place>) -> Restored {
             }
             // Another process undoes it now.
             Ok(false) => {}
-            Err(why) => restored.left.push(by_hand(&deed, &words, &in_words(&why))),
+            Err(why) => restored.left.push(by_hand(&deed, &words, &describe_error(&why))),
         }
     }
     restored

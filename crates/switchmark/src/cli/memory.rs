@@ -34,7 +34,7 @@ pub struct Need {
 
 impl Need {
     /// Returns the need of the largest trial of these studies.
-    pub fn of(studies: &[StudySpec], topology: &Topology) -> Self {
+    pub fn for_studies(studies: &[StudySpec], topology: &Topology) -> Self {
         let each = |study: &StudySpec| {
             let flows = study.estimate(topology).flows;
             Self { flows, memory: ByteCount(BASE + flows * octets_a_flow(study)) }
@@ -52,7 +52,7 @@ impl Need {
     }
 
     /// `about 550 MB of memory for 64,770 flows at once`; `None` if not worth a note.
-    pub fn in_words(&self) -> Option<String> {
+    pub fn note(&self) -> Option<String> {
         (self.memory.0 >= NOTABLE).then(|| {
             let (memory, flows) = (words(self.memory), numbers::grouped(self.flows as f64));
             format!("about {memory} of memory for {flows} flows at once")
@@ -127,7 +127,7 @@ mod tests {
         let small = Need { flows: 1, memory: ByteCount(32_000_000) };
         let both = Need::side_by_side(vec![small, MESH, small], 2);
         assert_eq!(both, Need { flows: 64_771, memory: ByteCount(582_160_000) });
-        assert_eq!(small.in_words(), None);
+        assert_eq!(small.note(), None);
     }
 
     #[test]

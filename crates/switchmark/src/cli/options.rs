@@ -80,13 +80,6 @@ impl Value for Sittings {
     }
 }
 
-impl Measuring {
-    /// Returns the options that show the run's page while it lasts, and those of the output.
-    pub const fn shown(&self) -> (&Beside, &Data) {
-        (&self.beside, &self.data)
-    }
-}
-
 /// The run's page in a browser while it lasts.
 #[derive(Debug, Clone, Args)]
 #[command(mut_group("Tls", |group| group.requires("serve")))]

@@ -94,7 +94,7 @@ pub fn show(run: &Finished, data: &Data) -> Result<Outcome, Failure> {
     if data.json {
         speak::print_json(&run.json())?;
     }
-    say(data, &text(run))?;
+    print_text(data, &text(run))?;
     Ok(match &run.meta.claims[..] {
         [] => outcome(&run.figures),
         claims => accepted(&Acceptance::of(claims, &run.figures)),
@@ -118,22 +118,23 @@ pub fn accepted(acceptance: &Acceptance) -> Outcome {
 pub fn publish(
     data: &Data,
     object: impl FnOnce() -> serde_json::Value,
-    (head, page): (String, Page),
+    head: String,
+    page: Page,
     report: Option<&Path>,
 ) -> Result<(), Failure> {
     if data.json {
         speak::print_json(&object())?;
     }
-    say(data, &page_text(head, &page))?;
+    print_text(data, &page_text(head, &page))?;
     write_page(data, report, || page.into())
 }
 
 /// Prints for people: on stdout, or on stderr if stdout has the data; nothing if quiet as well.
-pub fn say(data: &Data, text: &str) -> std::io::Result<()> {
+pub fn print_text(data: &Data, text: &str) -> std::io::Result<()> {
     if data.json && data.quiet {
         Ok(())
     } else if data.json {
-        speak::tell(text);
+        speak::print_stderr(text);
         Ok(())
     } else {
         speak::print(text)
@@ -284,7 +285,7 @@ pub fn write_page(
         let message = format!("write report {}: {}", path.display(), plain(&cause));
         ConfigError::bare(message, "name a writable place; the run itself is kept")
     })?;
-    Ok(say(data, &format!("report: {}\n", path.display()))?)
+    Ok(print_text(data, &format!("report: {}\n", path.display()))?)
 }
 
 /// Checks that a report can be written there, before anything is measured.

@@ -12,7 +12,7 @@ use lab::Privilege;
 use super::options::{Beside, Data};
 use super::{Failure, serve, signals};
 use crate::config::resolved::{Source, Testbed as Place};
-use crate::speak::tell;
+use crate::speak::print_stderr;
 
 /// Gets the right to build labs, and catches signals. Must come before any thread.
 pub fn prepare(testbeds: &[&Place]) -> Result<Stop, Failure> {
@@ -35,16 +35,17 @@ pub struct Prepared {
 /// Prepares a verb whose runs may be shown in a browser while they last.
 pub fn prepare_shown(
     testbeds: &[&Place],
-    (beside, data): (&Beside, &Data),
+    beside: &Beside,
+    data: &Data,
     journal: &Path,
 ) -> Result<Prepared, Failure> {
     // Bound before a namespace is entered, whose loopback is another one; served after that, since
     // it takes a thread.
-    let bound = serve::Bound::asked(beside)?;
+    let bound = serve::Bound::from_flags(beside)?;
     let stop = prepare(testbeds)?;
     let shown = bound.map(|bound| bound.begin(journal)).transpose()?;
     if let Some(shown) = shown.as_ref().filter(|_| !data.quiet) {
-        tell(&shown.in_words());
+        print_stderr(&shown.announcement());
     }
     Ok(Prepared { stop, _shown: shown })
 }

@@ -27,7 +27,7 @@ use self::draw::Draws;
 use super::options;
 use super::{Failure, Outcome, lone, output, privilege};
 use crate::files;
-use crate::speak::tell;
+use crate::speak::print_stderr;
 use crate::terminal::progress::Wait;
 use page::numbers;
 
@@ -171,7 +171,7 @@ impl Proof {
             let name = format!("{}-{}-{}-{number}.toml", place.world, place.study, self.seed);
             let path = folder.join(name.replace(' ', "-"));
             if let Err(error) = files::write(&path, case.write(&again).as_bytes()) {
-                tell(&format!("warning: {} is not kept: {error}\n", path.display()));
+                print_stderr(&format!("warning: {} is not kept: {error}\n", path.display()));
             }
         }
     }
@@ -213,10 +213,10 @@ impl Proof {
     /// Shows the progress.
     pub fn progress(&mut self, world: World, budget: &Budget) {
         let total = self.certificate.total();
-        let left = numbers::span(budget.left(self.done));
+        let left = numbers::span(budget.remaining(self.done));
         let done = format!("{} devices asked about, about {left} left", self.done);
         let now = format!("{}: {} claims, {} wrong", world.as_str(), total.claims(), total.wrong);
-        self.wait.tell(budget.share(self.done), &done, &now);
+        self.wait.update(budget.share(self.done), &done, &now);
     }
 }
 
@@ -258,7 +258,7 @@ fn drawn(proof: &mut Proof, args: &Args) -> Result<(), Failure> {
         proof.begin();
         match world {
             World::Sim => simulated::all(proof, &draws, &budget, &stop),
-            _ => live::all(proof, (world, &draws), &budget, &stop, &args.data),
+            _ => live::all(proof, world, &draws, &budget, &stop, &args.data),
         }
         if proof.done == 0 {
             proof.skip(world.as_str(), "no device came to its end in the time there was");

@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let meta = store.load(&args.run)?;
     if meta.watch.is_some() {
         let watched = watch::read(&store, meta)?;
-        return watch::tell(&watched, &args.data, args.out.as_deref());
+        return watch::print_watch(&watched, &args.data, args.out.as_deref());
     }
     let mut finished = replay(&store, &args.run)?;
     let said = said_of(&store, &finished.meta.id)?;
@@ -66,7 +66,7 @@ pub fn show(swept: &Sweep, data: &Data, report: Option<&Path>) -> Result<(), Fai
     let (done, of) = (swept.done(), swept.of);
     let seed = swept.runs.first().map_or_else(String::new, |run| run.meta.seed.to_string());
     let head = format!("sweep {}  {done} of {of} points  seed {seed}\n", swept.id);
-    output::publish(data, || swept.json(), (head, swept.page()), report)
+    output::publish(data, || swept.json(), head, swept.page(), report)
 }
 
 /// Computes the sweep of that name again from its points' runs; `None` if there is none.
@@ -79,7 +79,7 @@ pub fn sweep(store: &Store, asked: &str) -> Result<Option<Sweep>, Failure> {
         let Some(point) = &meta.sweep else { return Ok(None) };
         of = point.of as usize;
         let done = summary.status == RunStatus::Done;
-        let figures = if done { figures::of(store, &summary.id)?.figures } else { Vec::new() };
+        let figures = if done { figures::load(store, &summary.id)?.figures } else { Vec::new() };
         runs.push(SweptRun::new(meta, summary.status, figures));
     }
     // Points run side by side: their ids have the order, not their times.

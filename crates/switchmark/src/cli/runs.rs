@@ -130,7 +130,7 @@ const fn status_word(status: &RunStatus) -> &'static str {
 
 impl Which {
     /// Keeps the runs that match; they come newest first.
-    fn of(&self, runs: Vec<RunSummary>) -> Vec<RunSummary> {
+    fn filter(&self, runs: Vec<RunSummary>) -> Vec<RunSummary> {
         let has = |asked: &Option<String>, own: &str| {
             asked.as_ref().is_none_or(|asked| own.contains(asked.as_str()))
         };
@@ -152,8 +152,8 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     match &args.deed {
         None if args.send => journals::send(&args.data)?,
         None => list(&args.which, &args.data)?,
-        Some(Deed::Label(said)) => say(said, Store::label)?,
-        Some(Deed::Note(said)) => say(said, Store::note)?,
+        Some(Deed::Label(said)) => annotate(said, Store::label)?,
+        Some(Deed::Note(said)) => annotate(said, Store::note)?,
         Some(Deed::Merge { journals, data }) => merge(journals, data)?,
         Some(Deed::Rm { runs, data }) => {
             let store = Store::open(&output::store_path(data)?)?;
@@ -173,7 +173,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
             let store = Store::open(&output::store_path(data)?)?;
             let before = older_than.map(days_ago).transpose()?;
             let going: Vec<RunSummary> = which
-                .of(all(&store)?)
+                .filter(all(&store)?)
                 .into_iter()
                 .skip(keep.unwrap_or(0))
                 .filter(|run| before.is_none_or(|before| run.created_unix_ns < before))
@@ -203,7 +203,7 @@ fn list(which: &Which, data: &Data) -> Result<(), Failure> {
     let nothing_yet = data.store.is_none() && !output::store_path(data)?.exists();
     let journal = if nothing_yet { None } else { Some(journals::read(data)?) };
     let runs = journal.as_ref().map(|one| all(&one.store)).transpose()?.unwrap_or_default();
-    let runs = which.of(runs);
+    let runs = which.filter(runs);
     let mut left = journal.as_ref().map_or(Ok(Vec::new()), |one| one.store.all_begun_deeds())?;
     let is_over = |run: &&RunSummary| run.status != RunStatus::Running;
     let over: HashSet<&str> = runs.iter().filter(is_over).map(|run| run.id.as_str()).collect();
@@ -221,7 +221,7 @@ fn list(which: &Which, data: &Data) -> Result<(), Failure> {
             let _ = writeln!(text, "The newest {shown} of {all} runs; --json lists them all.");
         }
         let left = left.iter().take(MOST_SHOWN);
-        text.extend(left.map(|(run, deed)| left_deeds::listed(run, deed)));
+        text.extend(left.map(|(run, deed)| left_deeds::describe_noted(run, deed)));
         speak::print(&text)?;
     } else {
         let name = match journal {
@@ -247,7 +247,7 @@ fn all(store: &Store) -> Result<Vec<RunSummary>, Failure> {
     Ok(runs)
 }
 
-fn say(
+fn annotate(
     said: &Said,
     how: impl Fn(&Store, &str, Option<&str>) -> Result<(), journal::StoreError>,
 ) -> Result<(), Failure> {
@@ -298,12 +298,12 @@ fn merge(journals: &[PathBuf], data: &Data) -> Result<(), Failure> {
             &json!({ "schema": schema, "verb": "runs", "merged": merged }),
         )?);
     }
-    let lines: String = all.iter().map(|(path, merged)| in_words(path, merged)).collect();
+    let lines: String = all.iter().map(|(path, merged)| describe_merge(path, merged)).collect();
     Ok(speak::print(&lines)?)
 }
 
 /// `FILE: 3 runs taken; 1 was here already; 1 is under way and was left (20261125-…)`
-fn in_words(path: &Path, merged: &Merged) -> String {
+fn describe_merge(path: &Path, merged: &Merged) -> String {
     let count = |n: usize| if n == 1 { "1 run".to_owned() } else { format!("{n} runs") };
     let mut parts = vec![format!("{} taken", count(merged.added.len()))];
     if !merged.renewed.is_empty() {

@@ -27,7 +27,7 @@ use super::{Failure, Outcome, output, signals};
 use crate::config::ConfigError;
 use crate::config::source::plain;
 use crate::files;
-use crate::speak::{self, tell};
+use crate::speak::{self, print_stderr};
 pub use beside::{Bound, Guard};
 use deeds::{Journals, RunDeeds};
 use folder::Folder;
@@ -82,9 +82,9 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let bound = bind(options)?;
     let stopper = bound.stopper();
     signals::ending(Status::Done, move || stopper.stop()).map_err(Failure::unusable)?;
-    say(args, &bound, &path)?;
+    announce(args, &bound, &path)?;
     if let Some(doubt) = doubt.filter(|_| !args.data.quiet) {
-        tell(&doubt);
+        print_stderr(&doubt);
     }
     bound.run(journals.source()).map_err(Failure::unusable)?;
     Ok(Outcome::Done)
@@ -109,16 +109,16 @@ fn journals(path: &Path, is_default: bool) -> Result<Journals, Failure> {
     Ok(Journals::Folder(folder))
 }
 
-fn say(args: &Args, bound: &Server, path: &Path) -> Result<(), Failure> {
+fn announce(args: &Args, bound: &Server, path: &Path) -> Result<(), Failure> {
     let place = bound.place().to_string();
     if args.data.json {
         let schema = page::SCHEMA;
         speak::print_json(&json!({ "schema": schema, "verb": "serve", "listening": place }))?;
     }
-    output::say(&args.data, &format!("{place} shows {}; Ctrl-C ends it\n", path.display()))?;
+    output::print_text(&args.data, &format!("{place} shows {}; Ctrl-C ends it\n", path.display()))?;
     let place = bound.place();
     if place.listen.is_open() && !place.is_secure && !args.data.quiet {
-        tell(
+        print_stderr(
             "warning: pages and the token cross the network as plain text; where others can listen, name a certificate by --tls-certificate, or come by `ssh -L`\n",
         );
     }

@@ -31,7 +31,7 @@ use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::{ConfigError, outline, testbed, way_back};
 use crate::controller::{CableRun, Opened, RecordedCable};
 use crate::ownership::own_files_only;
-use crate::speak::{self, tell};
+use crate::speak::{self, print_stderr};
 use crate::terminal::progress::Watched;
 use page::numbers;
 
@@ -80,14 +80,15 @@ pub fn one(
         own::may_go_on(&store.summary(&meta.id)?, &path, &meta.folder)?;
         let resolved = own_files_only(|| testbed::from_folder("--resume", &named, &meta.folder))?;
         let place = Place { name: named, ..resolved };
-        let prepared = prepare_shown(&[&place], measuring.shown(), &path)?;
+        let prepared = prepare_shown(&[&place], &measuring.beside, &measuring.data, &path)?;
         (place, Start::Again(Box::new(meta)), prepared)
     } else {
         let request = request()?;
         check(&request)?;
-        let prepared = prepare_shown(&[&request.testbed], measuring.shown(), &path)?;
+        let prepared =
+            prepare_shown(&[&request.testbed], &measuring.beside, &measuring.data, &path)?;
         let seed = measuring.seed.or(request.seed).unwrap_or_else(lone::seed);
-        let (place, run) = NewRun::asked(measuring, request, (seed, &path))?;
+        let (place, run) = NewRun::from_request(measuring, request, seed, &path)?;
         (place, Start::New(run), prepared)
     };
     let stop = &prepared.stop;
@@ -114,7 +115,7 @@ pub fn rehearse(request: &Request) -> Result<Outcome, Failure> {
 
 /// Checks what the request alone determines.
 pub fn check(request: &Request) -> Result<(), ConfigError> {
-    let (outline, topology) = (outline::of(&request.testbed), request.testbed.topology());
+    let (outline, topology) = (outline::from_testbed(&request.testbed), request.testbed.topology());
     let known = Known { outline: Some(&outline), topology: topology.as_ref() };
     request.studies.iter().try_for_each(|study| study.check(known)).map_err(Refused::from)?;
     if let (Source::Hosts(_), Some(topology)) = (&request.testbed.source, &topology) {
@@ -167,14 +168,15 @@ impl NewRun {
     }
 
     /// Creates a requested run, with what the flags add.
-    pub fn asked(
+    pub fn from_request(
         measuring: &Measuring,
         request: Request,
-        (seed, journal): (u64, &Path),
+        seed: u64,
+        journal: &Path,
     ) -> Result<(Place, Self), Failure> {
         let Request { verb, testbed, studies, claims, .. } = request;
         let (long, label) = (measuring.yes, measuring.label.clone());
-        let another_time = another_time::asked(measuring, journal)?;
+        let another_time = another_time::from_flags(measuring, journal)?;
         let run = Self { long, label, another_time, claims, ..Self::new(verb, studies, seed) };
         Ok((testbed, run))
     }
@@ -198,7 +200,7 @@ pub fn carry_out(
         Start::Again(meta) => (Some(meta.id.as_str()), meta.folder.as_path()),
         Start::New(_) => (None, Path::new("")),
     };
-    left_deeds::check((place, folder), run, data.quiet)?;
+    left_deeds::check(place, folder, run, data.quiet)?;
     let mut opened = Opened::open(place, stop.clone(), seed).map_err(Failure::unusable)?;
     if let Start::Again(meta) = &start {
         undo_left(store, &meta.id, &opened)?;
@@ -208,18 +210,18 @@ pub fn carry_out(
         Start::New(run) => (&run.studies, run.another_time.clone()),
     };
     let runs = match &times {
-        Some(times) => another_time::runs(store, times, (opened.topology(), studies))?,
+        Some(times) => another_time::runs(store, times, opened.topology(), studies)?,
         None => Vec::new(),
     };
     let doubts = preflight::check(&mut opened, place, studies)?;
     if !data.quiet {
         for doubt in &doubts {
-            tell(&format!("warning: {doubt}\n"));
+            print_stderr(&format!("warning: {doubt}\n"));
         }
     }
     let meta = match start {
         Start::Again(meta) => {
-            hold(&mut opened, (store, &meta, place))?;
+            hold(&mut opened, store, &meta, place)?;
             store.held_by(&meta.id, &lone::process())?;
             store.set_status(&meta.id, &RunStatus::Running)?;
             *meta
@@ -231,9 +233,9 @@ pub fn carry_out(
             let label = run.label.clone();
             let mut meta = describe(run, &opened)?;
             meta.notes.extend(doubts);
-            hold(&mut opened, (store, &meta, place))?;
+            hold(&mut opened, store, &meta, place)?;
             if !data.quiet {
-                tell(&before::told(place, &meta.studies, &meta.topology));
+                print_stderr(&before::summary(place, &meta.studies, &meta.topology));
             }
             store.create_held_run(&meta, &lone::process())?;
             store.label(&meta.id, label.as_deref())?;
@@ -243,14 +245,11 @@ pub fn carry_out(
     let (id, verb) = (meta.id.clone(), meta.verb.clone());
     let cable = times.map(|times| (times, runs));
     let ran = conduct(store, meta, (opened, cable), data, hear)?;
-    ran.map_err(|error| broke_off(store, (&id, &verb), (error, place), data.store.as_deref()))
+    ran.map_err(|error| broke_off(store, &id, &verb, error, place, data.store.as_deref()))
 }
 
 /// Reserves ports and devices for this run.
-fn hold(
-    opened: &mut Opened,
-    (store, meta, place): (&Store, &RunMeta, &Place),
-) -> Result<(), Failure> {
+fn hold(opened: &mut Opened, store: &Store, meta: &RunMeta, place: &Place) -> Result<(), Failure> {
     opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
     opened.used_by(Origin {
         run: meta.id.clone(),
@@ -268,7 +267,7 @@ fn undo_left(store: &Store, run: &str, opened: &Opened) -> Result<(), Failure> {
     for begun in store.begun_deeds(run)? {
         opened.undo_left(run, &begun.device, &begun.deed).map_err(Failure::unusable)?;
         store.note_undone(run, &begun)?;
-        tell(&format!(
+        print_stderr(&format!(
             "device `{}`: `{}`, which an earlier process began, is undone\n",
             begun.device, begun.deed
         ));
@@ -366,7 +365,7 @@ fn studies(
 /// Refuses a run that would go on for days or fill the memory: that is a slip more often than a
 /// wish.
 fn is_small_enough(studies: &[StudySpec], topology: &Topology) -> Result<(), ConfigError> {
-    Need::of(studies, topology).check()?;
+    Need::for_studies(studies, topology).check()?;
     let estimate = estimate(studies, topology).time;
     if estimate <= LONGEST {
         return Ok(());
@@ -386,15 +385,17 @@ pub fn estimate(studies: &[StudySpec], topology: &Topology) -> Estimate {
 pub fn ending(error: &TestbedError) -> RunStatus {
     match error {
         TestbedError::Interrupted => RunStatus::Interrupted,
-        other => RunStatus::Failed { reason: agents::protocol::in_words(other) },
+        other => RunStatus::Failed { reason: agents::protocol::describe_error(other) },
     }
 }
 
 /// Records how a run ended, and tells the user how to continue.
 fn broke_off(
     store: &Store,
-    (run, verb): (&str, &str),
-    (error, place): (TestbedError, &Place),
+    run: &str,
+    verb: &str,
+    error: TestbedError,
+    place: &Place,
     flag: Option<&Path>,
 ) -> Failure {
     // A full disk keeps this out too; the run then still reads as running, which is resumable.

@@ -41,7 +41,7 @@ pub fn ending(cut_short: Status, end: impl Fn() + Send + 'static) -> std::io::Re
 }
 
 /// True if the user asked for an end.
-pub fn came() -> bool {
+pub fn is_end_requested() -> bool {
     CAME.load(Ordering::Relaxed)
 }
 

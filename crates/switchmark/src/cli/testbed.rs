@@ -59,14 +59,15 @@ pub struct New {
 /// Inspects the hosts, and prints the file.
 pub fn run(verb: &Verb) -> Result<Outcome, Failure> {
     let Verb::New(args) = verb;
-    let hosts = known(args)?;
+    let hosts = parse_hosts(args)?;
     let stop = privilege::prepare(&[])?;
     left_deeds::warn_of_all();
     let mark = lone::seed() as u32;
-    let seen = Surroundings::of(&hosts, mark, args.patient, stop).map_err(Failure::unusable)?;
+    let seen =
+        Surroundings::discover(&hosts, mark, args.patient, stop).map_err(Failure::unusable)?;
     let ports = ports(&seen);
     if !args.quiet {
-        speak::tell(&table(&ports, args));
+        speak::print_stderr(&table(&ports, args));
     }
     let cabled = ports
         .iter()
@@ -85,7 +86,7 @@ pub fn run(verb: &Verb) -> Result<Outcome, Failure> {
 }
 
 /// The hosts asked for, each with a name of its own.
-fn known(args: &New) -> Result<Vec<Known>, ConfigError> {
+fn parse_hosts(args: &New) -> Result<Vec<Known>, ConfigError> {
     let mut all: Vec<Known> = Vec::new();
     for word in &args.hosts {
         let taken: Vec<String> = all.iter().map(|host| host.name.clone()).collect();

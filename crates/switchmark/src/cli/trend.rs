@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     if args.markdown {
         speak::print(&render::markdown(&found.page()))?;
     } else {
-        output::say(&args.data, &render::text(&found.page(), screen()))?;
+        output::print_text(&args.data, &render::text(&found.page(), screen()))?;
     }
     if let Some(path) = &args.junit {
         junit::write(path, &test_cases(&found))?;
@@ -222,5 +222,5 @@ fn test_cases(found: &Trend) -> String {
         Case { name: one.label(), said, ended: ended(one) }
     };
     let cases: Vec<Case> = found.series.iter().map(case).collect();
-    junit::of(&format!("{} runs", found.runs.len()), "trend", &cases)
+    junit::document(&format!("{} runs", found.runs.len()), "trend", &cases)
 }

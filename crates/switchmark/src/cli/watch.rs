@@ -118,13 +118,13 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     }
     let journal = output::store_path(&args.data)?;
     let place = options::place(args.hosts.as_deref(), args.testbed.as_deref())?;
-    let prepared = prepare_shown(&[&place], (&args.beside, &args.data), &journal)?;
+    let prepared = prepare_shown(&[&place], &args.beside, &args.data, &journal)?;
     let stop = prepared.stop.clone();
     let store = Store::open(&journal)?;
     let alerts = Alerts::new(&args.alert, &args.webhook)?;
     let mut log = Log::new(args.data.quiet);
     let seed = args.seed.unwrap_or_else(lone::seed);
-    left_deeds::check((&place, Path::new("")), None, args.data.quiet)?;
+    left_deeds::check(&place, Path::new(""), None, args.data.quiet)?;
     let mut opened = Opened::open(&place, stop.clone(), seed).map_err(Failure::unusable)?;
     let spec = spec(args, opened.topology())?;
     let doubts = preflight::check(&mut opened, &place, &[])?;
@@ -135,18 +135,24 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         Source::Virtual(_) => Clock::of_model(lone::unix_ns(Timestamp::now())),
         Source::Lab(_) | Source::Hosts(_) => Clock::real(),
     };
-    let (meta, goes_on) = begin(args, (&store, &opened), (spec, seed, doubts))?;
+    let (meta, goes_on) = begin(args, &store, &opened, spec, seed, doubts)?;
     opened.hold(&lone::holder(&meta.id)).map_err(Failure::unusable)?;
     let spec = meta.watch.clone().unwrap_or_else(|| unreachable!("a watch has what it watches"));
     let mut watcher = Watcher::new(spec, meta.seed);
-    let going = Going { store: &store, place: &place, meta: &meta, stop: &stop, alerts: &alerts };
-    let since = if goes_on { going.recall(&mut watcher, args.keep)? } else { None };
-    log.begins(&meta, (goes_on, watcher.spec()), &journal);
-    let ended =
-        going.go_on(opened, &mut watcher, (clock, &mut log), (args.until, args.keep, since));
+    let going = Going {
+        store: &store,
+        place: &place,
+        meta: &meta,
+        stop: &stop,
+        alerts: &alerts,
+        keep: args.keep,
+    };
+    let since = if goes_on { going.recall(&mut watcher)? } else { None };
+    log.begins(&meta, goes_on, watcher.spec(), &journal);
+    let ended = going.go_on(opened, &mut watcher, clock, &mut log, args.until, since);
     let status = match &ended {
         Ok(()) => RunStatus::Done,
-        Err(failure) => RunStatus::Failed { reason: failure.in_words().0 },
+        Err(failure) => RunStatus::Failed { reason: failure.message_and_advice().0 },
     };
     store.set_status(&meta.id, &status)?;
     alerts.finish(&stop);
@@ -222,8 +228,11 @@ fn groups(text: &str, topology: &Topology) -> Result<Vec<Vec<PortRef>>, ConfigEr
 /// Continues the newest watch of this testbed if it watches the same; else begins a new one.
 fn begin(
     args: &Args,
-    (store, opened): (&Store, &Opened),
-    (spec, seed, mut doubts): (WatchSpec, u64, Vec<String>),
+    store: &Store,
+    opened: &Opened,
+    spec: WatchSpec,
+    seed: u64,
+    mut doubts: Vec<String>,
 ) -> Result<(RunMeta, bool), Failure> {
     let name = &opened.topology().name;
     let known = if args.new { None } else { store.latest_watch(name)? };
@@ -252,7 +261,7 @@ fn begin(
 /// Prints the result, writes its page, and returns the exit code.
 fn show(store: &Store, meta: RunMeta, args: &Args) -> Result<Outcome, Failure> {
     let watched = read(store, meta)?;
-    tell(&watched, &args.data, args.report.as_deref())
+    print_watch(&watched, &args.data, args.report.as_deref())
 }
 
 /// Reads a watch from the journal.
@@ -265,10 +274,14 @@ pub fn read(store: &Store, meta: RunMeta) -> Result<Watched, Failure> {
 }
 
 /// Prints a watch, and writes its page where one is asked for.
-pub fn tell(watched: &Watched, data: &Data, report: Option<&Path>) -> Result<Outcome, Failure> {
+pub fn print_watch(
+    watched: &Watched,
+    data: &Data,
+    report: Option<&Path>,
+) -> Result<Outcome, Failure> {
     let meta = &watched.meta;
     let head = format!("watch {}  {}  seed {}\n", meta.id, meta.topology.name, meta.seed);
-    output::publish(data, || watched.json(), (head, watched.page()), report)?;
+    output::publish(data, || watched.json(), head, watched.page(), report)?;
     let incidents = watched.incidents();
     let worse = incidents.iter().filter(|incident| incident.is_worse() == Some(true)).count();
     let outages = watched.news.iter().filter(|news| matches!(news, News::Out(_))).count();

@@ -54,22 +54,22 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
             "state the ports' rates in the testbed file, or see what made the trials invalid";
         ConfigError::bare("write a data sheet: nothing told a rate", hint)
     })?;
-    let written = said(&finished, &sheet.name) + &sheet.to_toml();
-    output::say(data, &format!("\n{written}"))?;
+    let written = sheet_header(&finished, &sheet.name) + &sheet.to_toml();
+    output::print_text(data, &format!("\n{written}"))?;
     let mut runs = vec![finished];
     let mut near = true;
     if let Some(path) = &args.out {
         files::write(path, written.as_bytes()).map_err(Failure::unusable)?;
-        output::say(data, &format!("\nprofile: {}\n", path.display()))?;
+        output::print_text(data, &format!("\nprofile: {}\n", path.display()))?;
         if args.verify {
-            let found = of_twin(&sheet, path, (runs[0].meta.seed, &prepared.stop), data)?;
+            let found = of_twin(&sheet, path, runs[0].meta.seed, &prepared.stop, data)?;
             let mut differences =
                 xray::compare(&runs[0].figures, &runs[0].meta.topology, &found.figures);
             if let Some(twin) = DataSheet::of(&found.figures, &found.meta.topology) {
                 differences.extend(xray::compare_sheets(&sheet, &twin));
             }
             near = xray::is_near(&differences);
-            output::say(data, &render::text(&xray::twin_page(&differences), screen()))?;
+            output::print_text(data, &render::text(&xray::twin_page(&differences), screen()))?;
             runs.push(found);
         }
     }
@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
 
 /// Formats the device's own facts, and whether all losses are accounted for, as the sheet's first
 /// lines.
-fn said(run: &Finished, device: &str) -> String {
+fn sheet_header(run: &Finished, device: &str) -> String {
     let mut out = String::new();
     let own = run.meta.facts.get(device);
     // A port's facts begin with its name, and only one of them is the device's own words.
@@ -99,7 +99,7 @@ fn said(run: &Finished, device: &str) -> String {
 }
 
 fn request(testbed: Testbed) -> Request {
-    let studies = xray::studies(bed::of(&testbed));
+    let studies = xray::studies(bed::from_testbed(&testbed));
     Request { verb: DATA_SHEET, testbed, studies, seed: None, claims: Vec::new() }
 }
 
@@ -108,7 +108,8 @@ fn request(testbed: Testbed) -> Request {
 fn of_twin(
     sheet: &DataSheet,
     path: &Path,
-    (seed, stop): (u64, &Stop),
+    seed: u64,
+    stop: &Stop,
     data: &Data,
 ) -> Result<Finished, Failure> {
     let name = format!("sim:{},hosts={}", path.display(), sheet.ports.max(2));

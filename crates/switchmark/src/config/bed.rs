@@ -12,7 +12,7 @@ use super::outline;
 use super::resolved::{Source, Testbed};
 
 /// Returns what is known of the testbed before anything is built or sent.
-pub fn of(place: &Testbed) -> Bed {
+pub fn from_testbed(place: &Testbed) -> Bed {
     let attached = |topology: Topology| {
         let device = topology.devices.first();
         let switch = device.is_some_and(|device| device.kind == DeviceKind::Switch);
@@ -28,7 +28,7 @@ pub fn of(place: &Testbed) -> Bed {
         _ => place.topology().map_or((0, false, false), attached),
     };
     let simulated = matches!(place.source, Source::Virtual(_));
-    Bed { simulated, link: outline::of(place).slowest_link(), hosts, switch, deeds }
+    Bed { simulated, link: outline::from_testbed(place).slowest_link(), hosts, switch, deeds }
 }
 
 fn is_switch(device: &LabDevice) -> bool {

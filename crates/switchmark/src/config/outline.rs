@@ -12,7 +12,7 @@ use trial::topology::Device;
 use super::resolved::{Source, Testbed};
 
 /// The outline of a testbed.
-pub fn of(testbed: &Testbed) -> Outline {
+pub fn from_testbed(testbed: &Testbed) -> Outline {
     let (name, devices) = (testbed.name.clone(), devices(testbed));
     let outline = Outline { name, devices, ..Outline::default() };
     match &testbed.source {

@@ -113,7 +113,7 @@ fn resolve_on(
     }
     let claims = claims::all(&file.accept).map_err(|f| source.locate(f))?;
     if file.study.is_empty() {
-        studies = acceptance::studies(&claims, super::bed::of(&testbed));
+        studies = acceptance::studies(&claims, super::bed::from_testbed(&testbed));
     }
     Ok(Plan { studies, testbed, seed: file.seed, claims })
 }

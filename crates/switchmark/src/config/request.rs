@@ -20,7 +20,7 @@ pub fn resolve<R: StudyRequest + Clone>(
     if let Some(file) = request.job_file() {
         fio_job::read(&mut file.value, base)?;
     }
-    request.resolve(&outline::of(testbed)).map_err(Fault::of_request)
+    request.resolve(&outline::from_testbed(testbed)).map_err(Fault::of_request)
 }
 
 /// Resolves a request from flags, with files relative to the working directory.

@@ -38,7 +38,7 @@ pub fn parse(text: &str) -> Result<Vec<SweptValue>, Fault> {
     })?;
     let begin = name.len() + 1;
     let numbers = match list.split_once("..") {
-        Some((from, rest)) => range(&quantity, (from, begin), (rest, begin + from.len() + 2))?
+        Some((from, rest)) => range(&quantity, from, begin, rest, begin + from.len() + 2)?
             .into_iter()
             .map(|number| ((quantity.write)(number), number))
             .collect(),
@@ -72,8 +72,10 @@ fn explicit(quantity: &Quantity, list: &str, begin: usize) -> Result<Vec<(String
 /// Lists values from `from` to the end and not beyond it, by a factor or a step.
 fn range(
     quantity: &Quantity,
-    (from, from_at): (&str, usize),
-    (rest, rest_at): (&str, usize),
+    from: &str,
+    from_at: usize,
+    rest: &str,
+    rest_at: usize,
 ) -> Result<Vec<f64>, Fault> {
     let Some(sign) = rest.rfind(['*', '+']) else {
         let span = rest_at..rest_at + rest.len();

@@ -92,7 +92,7 @@ pub fn from_folder(flag: &str, text: &str, folder: &Path) -> Result<Testbed, Con
         return sim_name::parse(text, folder).map_err(|fault| source.locate(fault));
     }
     if let Some((file, delay)) = text.rsplit_once(DELAY) {
-        return delayed(flag, text, (file, delay), folder);
+        return resolve_with_delay(flag, text, file, delay, folder);
     }
     let path = folder.join(text);
     if !path.exists() {
@@ -107,10 +107,11 @@ pub fn from_folder(flag: &str, text: &str, folder: &Path) -> Result<Testbed, Con
 }
 
 /// Resolves hosts that are to add delay.
-fn delayed(
+fn resolve_with_delay(
     flag: &str,
     text: &str,
-    (file, delay): (&str, &str),
+    file: &str,
+    delay: &str,
     folder: &Path,
 ) -> Result<Testbed, ConfigError> {
     let source = SourceText::argument(flag, text);
@@ -205,8 +206,8 @@ fn hosts_of(file: &TestbedFile, source: &SourceText, base: &Path) -> Result<Host
     let limits = limits.unwrap_or_default();
     let reached = |host: &HostFile| Ok((host.name.get_ref().clone(), reach_of(&host.reach)?));
     let reaches = file.host.iter().map(reached).collect::<Result<_, Fault>>()?;
-    let becomes = file.host.iter().filter_map(|host| Some((host, host.becomes.as_ref()?)));
-    let becomes = becomes.map(reach::become_of).collect::<Result<_, Fault>>()?;
+    let becomes = |host| Some(reach::become_of(host, host.becomes.as_ref()?));
+    let becomes = file.host.iter().filter_map(becomes).collect::<Result<_, Fault>>()?;
     let own_addresses = own.into_iter().map(|(at, own)| (at, own.prefix)).collect();
     let delay = Nanos::ZERO;
     Ok(HostsConfig {

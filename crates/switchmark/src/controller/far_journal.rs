@@ -96,7 +96,7 @@ impl FarJournal {
         let _ = name.write_all(self.path.as_deref().unwrap_or_default().as_bytes());
         drop(name);
         let errors = child.stderr.take().expect("piped");
-        let errors = thread::spawn(move || said(errors));
+        let errors = thread::spawn(move || read_errors(errors));
         let mut out = BufReader::new(child.stdout.take().expect("piped"));
         let taken = take(&mut out, into);
         drop(out);
@@ -204,7 +204,7 @@ fn ended(child: &mut Child, is_unwanted: bool) -> Result<Option<i32>, Failed> {
     Ok(status.code())
 }
 
-fn said(mut errors: impl Read) -> String {
+fn read_errors(mut errors: impl Read) -> String {
     let mut kept = Vec::new();
     let _ = errors.by_ref().take(MOST_SAID).read_to_end(&mut kept);
     // Read to its end, so that it never waits for its reader.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use agents::controller::Stop;
 use trial::{Setting, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
-use crate::speak::tell;
+use crate::speak::print_stderr;
 
 /// Interval at which the user's interrupt is checked.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -44,10 +44,10 @@ impl<T> ManualSteps<T> {
 
     fn ask(&mut self, text: &str, trial: &Trial) -> Result<(), TestbedError> {
         self.steps += 1;
-        tell(&format!("\nstep {}: {text}", self.steps));
+        print_stderr(&format!("\nstep {}: {text}", self.steps));
         let answers = self.answers.get_or_insert_with(listen);
         loop {
-            if self.stop.asked() {
+            if self.stop.is_requested() {
                 return Err(TestbedError::Interrupted);
             }
             match answers.recv_timeout(PATIENCE) {

@@ -53,7 +53,7 @@ impl Testbed for Simulated {
     }
 
     fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        if self.stop.asked() {
+        if self.stop.is_requested() {
             return Err(TestbedError::Interrupted);
         }
         self.inner.run(trial)

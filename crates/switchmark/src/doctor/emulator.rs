@@ -125,8 +125,8 @@ impl Limits {
         let mut kept = Vec::new();
         for rate in RATES.into_iter().take(effort.rates).filter(|rate| rate * CLEARLY < most) {
             let load = datagrams(Schedule::Paced(FrameRate(rate)), BURST_LIMIT);
-            let trial = trial(&through, Path::Device, load, (Gate::Strict, 0), effort);
-            kept.push(Kept::of(rate, &run(&mut watched, &trial)?));
+            let trial = trial(&through, Path::Device, load, Gate::Strict, 0, effort);
+            kept.push(Kept::from_record(rate, &run(&mut watched, &trial)?));
         }
         Ok(Self {
             most_frames_per_s: most,
@@ -138,7 +138,7 @@ impl Limits {
 }
 
 impl Kept {
-    fn of(rate: f64, record: &TrialRecord) -> Self {
+    fn from_record(rate: f64, record: &TrialRecord) -> Self {
         let own = record.ports.iter().find(|port| port.place == format!("{NAME}/emulator"));
         let told = |name: &str| own.and_then(|port| port.counters.get(name)).copied().unwrap_or(0);
         let lost = match record.flows.first() {
@@ -167,7 +167,7 @@ fn most(testbed: &mut dyn Testbed, pair: &Pair, effort: Effort) -> Result<f64, T
     let mut rates = Vec::new();
     for block in 0..effort.floods {
         let flood = datagrams(Schedule::Greedy, 0);
-        let trial = trial(pair, Path::Device, flood, (Gate::Flood, block), effort);
+        let trial = trial(pair, Path::Device, flood, Gate::Flood, block, effort);
         if let Some(FlowRecord::Datagrams(seen)) = run(testbed, &trial)?.flows.first() {
             rates.push(seen.receiving_rate().0);
         }
@@ -184,7 +184,7 @@ fn round_trips(
     let (protocol, frame_size) = (Protocol::Udp, FrameSize::MIN);
     let echo =
         FlowKind::Echo(Echo { protocol, frame_size, schedule: Schedule::Greedy, messages: None });
-    let trial = trial(pair, path, echo, (Gate::Strict, 0), effort);
+    let trial = trial(pair, path, echo, Gate::Strict, 0, effort);
     match run(testbed, &trial)?.flows.into_iter().next() {
         Some(FlowRecord::Echo(seen)) => Ok(seen),
         _ => Err(TestbedError::Lost {
@@ -199,13 +199,7 @@ fn datagrams(schedule: Schedule, burst_limit: u32) -> FlowKind {
     FlowKind::Datagrams(Datagrams::plain(mix, schedule, Backend::Auto, burst_limit))
 }
 
-fn trial(
-    pair: &Pair,
-    path: Path,
-    kind: FlowKind,
-    (gate, block): (Gate, u32),
-    effort: Effort,
-) -> Trial {
+fn trial(pair: &Pair, path: Path, kind: FlowKind, gate: Gate, block: u32, effort: Effort) -> Trial {
     let (label, flows) = (format!("emulator, {}", pair.from), vec![Flow::measured(pair, kind)]);
     Trial { path, block, ..Trial::quick(label, flows, effort.time, gate) }
 }

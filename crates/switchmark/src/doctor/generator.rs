@@ -129,15 +129,15 @@ impl Calibration {
         };
         let mut watched = Watched::new(testbed, estimate(time), quiet);
         for backend in BACKENDS {
-            let Some(most) = all.floods(&mut watched, (&pair, time), backend)? else { continue };
+            let Some(most) = all.floods(&mut watched, &pair, time, backend)? else { continue };
             // The kernel's bursts keep to no rate.
             if backend == Backend::UdpGso {
                 continue;
             }
             for rate in RATES.into_iter().filter(|rate| rate * CLEARLY < most) {
-                let trial = trial(&pair, time, (backend, 64), Schedule::Paced(FrameRate(rate)), 0);
+                let trial = trial(&pair, time, backend, 64, Schedule::Paced(FrameRate(rate)), 0);
                 if let Told::Seen(seen) = run(&mut watched, &trial)? {
-                    all.pacing.push(Paced::of(backend, rate, &seen.flow));
+                    all.pacing.push(Paced::new(backend, rate, &seen.flow));
                 }
             }
         }
@@ -148,14 +148,15 @@ impl Calibration {
     fn floods(
         &mut self,
         testbed: &mut dyn Testbed,
-        (pair, time): (&Pair, Nanos),
+        pair: &Pair,
+        time: Nanos,
         backend: Backend,
     ) -> Result<Option<f64>, TestbedError> {
         let mut most = None;
         for size in SIZES {
             let mut seen = Vec::new();
             for block in 0..FLOODS {
-                match run(testbed, &trial(pair, time, (backend, size), Schedule::Greedy, block))? {
+                match run(testbed, &trial(pair, time, backend, size, Schedule::Greedy, block))? {
                     Told::Seen(one) => seen.push(*one),
                     Told::Not(reason) => {
                         let backend = backend.as_str();
@@ -164,7 +165,7 @@ impl Calibration {
                     }
                 }
             }
-            let highest = Highest::of(backend, size, &seen);
+            let highest = Highest::new(backend, size, &seen);
             most = most.or(Some(highest.sent_frames_per_s));
             self.highest.push(highest);
         }
@@ -173,7 +174,7 @@ impl Calibration {
 }
 
 impl Highest {
-    fn of(backend: Backend, size: u32, seen: &[Seen]) -> Self {
+    fn new(backend: Backend, size: u32, seen: &[Seen]) -> Self {
         let all = |value: fn(&DatagramsRecord) -> f64| -> Vec<f64> {
             seen.iter().map(|one| value(&one.flow)).collect()
         };
@@ -210,7 +211,7 @@ impl Highest {
 }
 
 impl Paced {
-    fn of(backend: Backend, rate: f64, seen: &DatagramsRecord) -> Self {
+    fn new(backend: Backend, rate: f64, seen: &DatagramsRecord) -> Self {
         let nominal = Nanos((1e9 / rate) as u64);
         let gaps = &seen.departures;
         Self {
@@ -251,7 +252,8 @@ fn estimate(time: Nanos) -> Estimate {
 fn trial(
     pair: &Pair,
     time: Nanos,
-    (backend, size): (Backend, u32),
+    backend: Backend,
+    size: u32,
     schedule: Schedule,
     block: u32,
 ) -> Trial {

@@ -85,7 +85,7 @@ pub struct AtSpeed {
 
 impl Place {
     /// Describes a testbed and the host that sends.
-    pub fn of(topology: &Topology, sender: Option<&HostFacts>) -> Self {
+    pub fn new(topology: &Topology, sender: Option<&HostFacts>) -> Self {
         let own = sender.map(|facts| facts.machine.clone()).unwrap_or_default();
         let model = own.cpu_model.unwrap_or_else(|| "an unknown processor".to_owned());
         let cores = own.cpus.map_or_else(String::new, |count| format!(", {count} processors"));
@@ -107,7 +107,7 @@ impl Place {
 impl LineRates {
     /// Decides on a calibration's rates. Leaves out the kernel's own bursts: they keep to no rate,
     /// so that no study could search with them.
-    pub fn of(calibration: &Calibration, place: Place) -> Self {
+    pub fn from_calibration(calibration: &Calibration, place: Place) -> Self {
         let mut sizes: Vec<u32> = calibration.highest.iter().map(|row| row.frame_size).collect();
         sizes.sort_unstable();
         sizes.dedup();
@@ -237,7 +237,7 @@ mod tests {
             unavailable: Vec::new(),
         };
         let place = Place { machine: "m".to_owned(), kernel: "k".to_owned(), cable, one_machine };
-        LineRates::of(&of, place)
+        LineRates::from_calibration(&of, place)
     }
 
     /// Six floods around a rate, a share apart.

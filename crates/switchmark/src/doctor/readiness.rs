@@ -112,7 +112,7 @@ pub fn judge(
             all.extend(cables::mtu(&place, topology, port, facts));
         }
     }
-    let hearing = cables::Hearing::of(topology, proofs);
+    let hearing = cables::Hearing::from_proofs(topology, proofs);
     all.extend(proofs.iter().flat_map(|proof| cables::cable(topology, facts, &hearing, proof)));
     all.extend(passages.iter().flat_map(cables::passage));
     all

@@ -13,7 +13,7 @@ use method::{Estimate, trial_overhead};
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::screen;
-use crate::speak::{clear, redraw, speak, tell};
+use crate::speak::{clear, print_stderr, redraw, speak};
 use page::numbers;
 
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -55,7 +55,7 @@ impl Wait {
     }
 
     /// Shows the progress: a share, what is done and left, what is under way.
-    pub fn tell(&mut self, share: f64, done: &str, now_at: &str) {
+    pub fn update(&mut self, share: f64, done: &str, now_at: &str) {
         let now = Timestamp::now();
         let every = match self.shown {
             Shown::Nothing => return,
@@ -77,7 +77,7 @@ impl Wait {
     /// Prints whole lines, which stay.
     pub fn print(&self, lines: &str) {
         if !matches!(self.shown, Shown::Nothing) {
-            tell(lines);
+            print_stderr(lines);
         }
     }
 
@@ -131,7 +131,7 @@ impl Pace {
     const FADE: f64 = 0.97;
 
     /// Learns from a trial that took so long. One from a journal takes no time, and does not count.
-    fn learn(&mut self, (phases, flows): (Nanos, usize), attempt: u32, took: Duration) {
+    fn learn(&mut self, phases: Nanos, flows: usize, attempt: u32, took: Duration) {
         let first = || phases + trial_overhead(flows as u64);
         let planned = if attempt == 0 { first() } else { Nanos::ZERO };
         self.done += planned;
@@ -143,7 +143,7 @@ impl Pace {
     }
 
     /// `about 1 min 5 s left`, at the recent pace; `None` if the estimate is used up.
-    fn left(&self, estimate: Nanos) -> Option<String> {
+    fn remaining_text(&self, estimate: Nanos) -> Option<String> {
         if estimate <= self.done {
             return None;
         }
@@ -187,7 +187,8 @@ impl<'a> Watched<'a> {
             (self.spent, self.wait.virtual_time(self.spent, self.estimate))
         } else {
             let took = since(Timestamp::now(), self.wait.began);
-            let left = self.pace.left(time).unwrap_or_else(|| beyond(took, self.estimate));
+            let left =
+                self.pace.remaining_text(time).unwrap_or_else(|| beyond(took, self.estimate));
             (self.pace.done, left)
         };
         let share = done.as_secs_f64() / time.as_secs_f64().max(1e-9);
@@ -201,7 +202,7 @@ impl<'a> Watched<'a> {
             repeats => format!(" and {repeats} repeated"),
         };
         let done = format!("{}{of}{again} trials done, {left}", self.trials);
-        self.wait.tell(share, &done, &format!("{}{path}", trial.label));
+        self.wait.update(share, &done, &format!("{}{path}", trial.label));
     }
 }
 
@@ -225,7 +226,7 @@ impl Testbed for Watched<'_> {
         let began = Timestamp::now();
         let record = self.inner.run(trial)?;
         let took = since(Timestamp::now(), began);
-        self.pace.learn((trial.phases.total(), trial.flows.len()), trial.attempt, took);
+        self.pace.learn(trial.phases.total(), trial.flows.len(), trial.attempt, took);
         if trial.attempt == 0 {
             self.trials += 1;
         } else {
@@ -252,9 +253,9 @@ mod tests {
     fn left(trials: u32, tries: u32, took: Duration) -> String {
         let mut pace = Pace::default();
         for attempt in (0..trials).flat_map(|_| 0..tries) {
-            pace.learn((PHASES, 1), attempt, took);
+            pace.learn(PHASES, 1, attempt, took);
         }
-        pace.left(Nanos::from_secs(100)).unwrap_or_default()
+        pace.remaining_text(Nanos::from_secs(100)).unwrap_or_default()
     }
 
     #[test]

@@ -330,7 +330,7 @@ fn hosts_add_delay_or_say_why_not_and_leave_nothing() {
             assert!(echo.rtt.min() >= Nanos(9_990_000), "{record:#?}");
         }
         Err(refused) => {
-            let words = agents::protocol::in_words(&refused);
+            let words = agents::protocol::describe_error(&refused);
             assert!(words.contains("5ms") && words.contains("sch_netem"), "{words}");
             eprintln!("this kernel lacks netem: its refusal is what was tested: {words}");
         }

@@ -85,7 +85,7 @@ fn laid_out(job: &Storage, files: &Files, halt: &Halt) -> Result<Option<File>, F
         return Ok(None);
     }
     let patience = Nanos::from_secs(10 + octets / SLOWEST_LAYOUT);
-    copy(files.lay_out(&job.filename, octets, (clock::monotonic() + patience, halt))?)
+    copy(files.lay_out(&job.filename, octets, clock::monotonic() + patience, halt)?)
 }
 
 /// Runs fio with this job and returns its output for journals. Each word of `replaced` is exchanged

@@ -45,7 +45,8 @@ impl NamelessFiles {
         &mut self,
         path: &str,
         octets: u64,
-        (until, halt): (Nanos, &Halt),
+        until: Nanos,
+        halt: &Halt,
     ) -> Result<&File, FlowError> {
         // An earlier, smaller file would only waste space.
         self.0.remove(path);
@@ -54,12 +55,12 @@ impl NamelessFiles {
         let file = make(folder).map_err(failed)?;
         let room = || Room::on_file_system(&file).map_err(failed);
         let admit = |room: Room, octets| {
-            room.admit(octets, (&format!("`{path}`"), "its file system", REMEDY))
+            room.admit(octets, &format!("`{path}`"), "its file system", REMEDY)
         };
         admit(room()?, octets)?;
         if fstatfs(&file).is_ok_and(|of| of.filesystem_type() == TMPFS_MAGIC) {
-            let asked = (&*format!("`{path}`"), "this host's memory", REMEDY);
-            Room::of_memory().map_err(failed)?.admit(octets, asked)?;
+            let room = Room::of_memory().map_err(failed)?;
+            room.admit(octets, &format!("`{path}`"), "this host's memory", REMEDY)?;
         }
         // Opened here first to test: not every network file system allows what fio is to do.
         File::open(name_for_children(&file)).map_err(|_| FlowError::Unavailable {
@@ -155,8 +156,7 @@ mod tests {
         let path = folder.join("backup.img");
         let named = path.display().to_string();
         let mut files = NamelessFiles::default();
-        let asked = (IN_TIME, &Halt::new());
-        let laid_out = files.lay_out(&named, 68 << 10, asked).unwrap();
+        let laid_out = files.lay_out(&named, 68 << 10, IN_TIME, &Halt::new()).unwrap();
         assert_eq!(laid_out.metadata().unwrap().len(), 68 << 10);
         assert_eq!(laid_out.metadata().unwrap().nlink(), 0);
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "it is in no folder");
@@ -187,13 +187,13 @@ mod tests {
         let folder = scratch("half-made");
         let path = folder.join("f").display().to_string();
         let mut files = NamelessFiles::default();
-        let refused = files.lay_out(&path, 1 << 50, (IN_TIME, &Halt::new())).unwrap_err();
+        let refused = files.lay_out(&path, 1 << 50, IN_TIME, &Halt::new()).unwrap_err();
         assert!(refused.to_string().contains("stay free: give a smaller `size`"), "{refused}");
-        let late = files.lay_out(&path, 1 << 20, (Nanos::ZERO, &Halt::new())).unwrap_err();
+        let late = files.lay_out(&path, 1 << 20, Nanos::ZERO, &Halt::new()).unwrap_err();
         assert!(late.to_string().contains("in time"), "{late}");
         let halt = Halt::new();
         halt.ask();
-        assert!(files.lay_out(&path, 1 << 20, (IN_TIME, &halt)).is_err());
+        assert!(files.lay_out(&path, 1 << 20, IN_TIME, &halt).is_err());
         assert!(files.get(&path, 0).is_none(), "the next job lays it out anew");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
         fs::remove_dir_all(&folder).unwrap();

@@ -55,20 +55,22 @@ impl Room {
     pub(super) fn admit(
         self,
         octets: u64,
-        (asked, place, remedy): (&str, &str, &str),
+        asked: &str,
+        place: &str,
+        remedy: &str,
     ) -> Result<(), FlowError> {
         let beside = octets.checked_add(self.reserve());
         if octets == 0 || beside.is_some_and(|all| all <= self.free) {
             return Ok(());
         }
-        let asked = format!("{} for {asked}", in_words(octets));
+        let asked = format!("{} for {asked}", format_size(octets));
         let why = match self.whole {
             0 => format!("{place} does not tell how much room it has: {remedy}"),
             _ => format!(
                 "{place} has {} free of {}, and {} of it stay free: {remedy}",
-                in_words(self.free),
-                in_words(self.whole),
-                in_words(self.reserve())
+                format_size(self.free),
+                format_size(self.whole),
+                format_size(self.reserve())
             ),
         };
         Err(FlowError::Unavailable { asked, why })
@@ -76,7 +78,7 @@ impl Room {
 }
 
 /// Formats octets as `1.5 GiB`; below 1 KiB in octets.
-fn in_words(octets: u64) -> String {
+fn format_size(octets: u64) -> String {
     let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     match units.into_iter().find(|(_, step)| octets >= 1 << step) {
         Some((unit, step)) => format!("{:.1} {unit}", octets as f64 / (1_u64 << step) as f64),
@@ -101,7 +103,7 @@ mod tests {
         ] {
             let full = Room { free: whole, whole };
             assert_eq!(full.reserve(), reserve, "{whole}");
-            let admit = |octets| full.admit(octets, ("`/f`", "its file system", "go")).is_ok();
+            let admit = |octets| full.admit(octets, "`/f`", "its file system", "go").is_ok();
             assert!(admit(0));
             assert!(admit(whole.saturating_sub(reserve)), "{whole}");
             for octets in [whole.saturating_sub(reserve) + 1, u64::MAX] {
@@ -109,7 +111,7 @@ mod tests {
             }
         }
         let tight = Room { free: 100 * MIB, whole: 2 * GIB };
-        let refused = tight.admit(GIB, ("`/f`", "its file system", "give a smaller `size`"));
+        let refused = tight.admit(GIB, "`/f`", "its file system", "give a smaller `size`");
         assert_eq!(
             refused.unwrap_err().to_string(),
             "1.0 GiB for `/f` was asked for, and can't be had here: its file system has 100.0 MiB \

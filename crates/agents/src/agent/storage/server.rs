@@ -46,8 +46,8 @@ impl Side for StorageServer {
         }
         if let Some(server) = spec.flow.server {
             let failed = |e| FlowError::kernel("read", "/proc/meminfo", e);
-            let asked = ("a server", "this host's memory", "give a smaller `size`");
-            Room::of_memory().map_err(failed)?.admit(server.size.0, asked)?;
+            let room = Room::of_memory().map_err(failed)?;
+            room.admit(server.size.0, "a server", "this host's memory", "give a smaller `size`")?;
         }
         let server = spec.flow.server.map(|server| Serving::start(spec, server)).transpose()?;
         Ok(Self { server, disk: spec.flow.disk.clone() })

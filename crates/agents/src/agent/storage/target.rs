@@ -164,7 +164,7 @@ fn check_room(job: &Storage, found: &fs::Metadata) -> Result<(), FlowError> {
     let missing = whole.saturating_sub(found.blocks().saturating_mul(BLOCK));
     let failed = |e: io::Error| FlowError::kernel("look for room for", &job.filename, e);
     let room = File::open(&job.filename).and_then(Room::on_file_system).map_err(failed)?;
-    room.admit(missing, (&format!("`{}`", job.filename), "its file system", REMEDY))
+    room.admit(missing, &format!("`{}`", job.filename), "its file system", REMEDY)
 }
 
 #[cfg(test)]

@@ -15,14 +15,15 @@ use super::watch::{AGAIN, Watch};
 use super::{Asked, Cable, Counted, LEAST_PATIENCE};
 use crate::controller::Stop;
 use crate::controller::trial_error::TrialError;
-use crate::protocol::in_words;
+use crate::protocol::describe_error;
 
 impl Asked {
     /// Reads until the counters have reached the hosts' counts. Gives up after the maximum waiting
     /// time if the counters stand still, or after twice that time if they still move.
     pub(super) fn settled(
         &mut self,
-        (since, before): (Nanos, &Account),
+        since: Nanos,
+        before: &Account,
         counted: Counted<'_>,
         stop: &Stop,
     ) -> Result<(Changes, ReadingRecord), TrialError> {
@@ -55,7 +56,7 @@ impl Asked {
                     }
                 }
                 Err((_, why)) if waited >= patience => {
-                    doubts.push(ReadingDoubt::Unread { why: in_words(&*why) });
+                    doubts.push(ReadingDoubt::Unread { why: describe_error(&*why) });
                     last = None;
                     break;
                 }
@@ -98,7 +99,7 @@ impl Asked {
 
     /// True if as many frames left each of these ports as were sent there: no more can come.
     fn all_came(&self, changes: &Changes, counted: Counted<'_>) -> bool {
-        self.receiving(counted).all(|(_, own, sent)| left(changes, own) >= sent)
+        self.receiving(counted).all(|(_, own, sent)| sent_frames(changes, own) >= sent)
     }
 
     /// True if nothing has changed since the previous reading. For ports that replace receivers:
@@ -117,7 +118,7 @@ impl Asked {
             }
             let within = now.saturating_sub(*since);
             receiving.all(|(_, own, _)| {
-                left(changes, own) <= left(then, own) + self.rest.most(own, within)
+                sent_frames(changes, own) <= sent_frames(then, own) + self.rest.most(own, within)
             })
         });
         if !still {
@@ -145,7 +146,7 @@ impl Asked {
 }
 
 /// Frames that left a port, by the device's own name of it.
-fn left(changes: &Changes, own: &str) -> u64 {
+fn sent_frames(changes: &Changes, own: &str) -> u64 {
     let port = changes.ports.get(own);
     port.and_then(|counters| counters.get(TX_PACKETS)).copied().unwrap_or(0)
 }

@@ -46,7 +46,7 @@ fn reading(doubts: Vec<ReadingDoubt>) -> ReadingRecord {
 fn doubted(doubt: ReadingDoubt) -> Option<u64> {
     let (flows, topology) = ([flow(1, "h1/eth1", "far/eth1")], topology());
     let mut records = [FlowRecord::Datagrams(one_way(Nanos::from_secs(1), 1_000, 0))];
-    fill_in(&flows, &mut records, &topology, (&[port(900)], &[reading(vec![doubt])]));
+    fill_in(&flows, &mut records, &topology, &[port(900)], &[reading(vec![doubt])]);
     let FlowRecord::Datagrams(seen) = &records[0] else { panic!("datagrams") };
     let count = seen.at_device.as_ref().expect("a device's");
     assert_eq!(seen.received.unique, count.frames.unwrap_or(0));
@@ -89,7 +89,7 @@ fn nothing_is_known_but_how_many_left() {
     let mut records = vec![FlowRecord::Datagrams(one_way(Nanos::from_secs(1), 1_000, 0))];
     assert_eq!(sent(&flows, &records, &topology), [("far/eth1".parse().unwrap(), 1_000)].into());
     // Three frames of other traffic.
-    fill_in(&flows, &mut records, &topology, (&[port(1_003)], &[reading(Vec::new())]));
+    fill_in(&flows, &mut records, &topology, &[port(1_003)], &[reading(Vec::new())]);
     let FlowRecord::Datagrams(seen) = &records[0] else { panic!("datagrams") };
     assert_eq!((seen.received.unique, seen.received.lost(1_000), seen.open()), (1_000, 0, 4));
     let count = DeviceCount { port: "core/2".into(), frames: Some(1_003), others: 4 };

@@ -94,7 +94,7 @@ fn maps(factors: &[Factor], figures: &[Figure]) -> Vec<Block> {
 
 /// Returns the level of a factor in a figure.
 fn level(figure: &Figure, factor: &str) -> String {
-    figure.in_words(Key::named(factor)).unwrap_or_else(|| AS_FOUND.to_owned())
+    figure.condition_text(Key::named(factor)).unwrap_or_else(|| AS_FOUND.to_owned())
 }
 
 /// Draws one figure's map: the darker, the worse. Fields hold the mean over further factors.
@@ -142,7 +142,7 @@ pub fn cell_table<'a>(
         vec![
             Cell::text(name(figure)),
             Cell::text(of),
-            Cell::text(figure.in_words(Key::Cell).unwrap_or_default()),
+            Cell::text(figure.condition_text(Key::Cell).unwrap_or_default()),
             Cell::value(figure),
             Cell::samples(&[figure]),
             Cell::limit(&[figure]),
@@ -158,7 +158,7 @@ fn controls(figures: &[Figure]) -> impl Iterator<Item = &Figure> {
 
 fn control(figures: &[Figure]) -> Option<Table> {
     let row = |figure: &Figure| {
-        let quantity = Quantity::of(figure);
+        let quantity = Quantity::from_figure(figure);
         let ends = quantity.low.zip(quantity.high);
         let interval = ends.map_or_else(String::new, |(low, high)| format!("{low:.4}…{high:.4}"));
         vec![
@@ -167,11 +167,11 @@ fn control(figures: &[Figure]) -> Option<Table> {
             Cell::number(figure.value.map_or_else(String::new, |value| format!("{value:.4}"))),
             Cell::number(interval).with_note(words::ends(&quantity.ends)),
             Cell::number(figure.number(Key::Margin).map_or_else(String::new, words::percent)),
-            Cell::text(figure.in_words(Key::Decision).unwrap_or_default()),
+            Cell::text(figure.condition_text(Key::Decision).unwrap_or_default()),
         ]
     };
     let columns = ["figure", "of", "ratio", "interval", "margin", "decision"];
-    let of = controls(figures).next().and_then(|figure| figure.in_words(Key::Cell))?;
+    let of = controls(figures).next().and_then(|figure| figure.condition_text(Key::Cell))?;
     let title = format!("A/A control: {of} under two names");
     Table::new(title, columns).with_rows(controls(figures).map(row)).unless_empty()
 }
@@ -179,11 +179,13 @@ fn control(figures: &[Figure]) -> Option<Table> {
 /// Sums up the control in a sentence.
 fn control_answer(figures: &[Figure]) -> Option<Answer> {
     let count = |decision: &str| {
-        controls(figures).filter(|f| f.in_words(Key::Decision).as_deref() == Some(decision)).count()
+        controls(figures)
+            .filter(|f| f.condition_text(Key::Decision).as_deref() == Some(decision))
+            .count()
     };
     let all = controls(figures).count();
     let (different, equal) = (count("different"), count("equivalent"));
-    let of = controls(figures).next().and_then(|figure| figure.in_words(Key::Cell))?;
+    let of = controls(figures).next().and_then(|figure| figure.condition_text(Key::Cell))?;
     let (text, reply) = if different > 0 {
         let text = format!(
             "The A/A control failed: {of} under two names came out different in {different} of {all} \

@@ -9,7 +9,7 @@ use crate::comparison::better;
 /// Medians and rates through the device.
 pub(super) fn typical(figures: &[Figure]) -> Vec<&Figure> {
     let asked = |figure: &&Figure| {
-        let convention = figure.in_words(Key::RateConvention);
+        let convention = figure.condition_text(Key::RateConvention);
         better(figure.metric).is_some()
             && !figure.is_bypass()
             && figure.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9)

@@ -5,7 +5,7 @@ use page::{Cell, Figure, Key, Metric, Table, words};
 
 /// Names the figure behind a control or a share: `rtt p50`.
 pub(super) fn of(figure: &Figure) -> String {
-    let of = figure.in_words(Key::Of).unwrap_or_default();
+    let of = figure.condition_text(Key::Of).unwrap_or_default();
     let quantile = figure.number(Key::OfQuantile);
     quantile.map_or_else(|| of.clone(), |q| format!("{of} {}", words::quantile(q)))
 }
@@ -16,7 +16,7 @@ pub fn shares(figures: &[Figure]) -> Option<Table> {
         vec![
             Cell::text(of(figure)),
             Cell::text(case(figure)),
-            Cell::text(figure.in_words(Key::Factor).unwrap_or_default()),
+            Cell::text(figure.condition_text(Key::Factor).unwrap_or_default()),
             Cell::value(figure),
         ]
     };
@@ -40,6 +40,6 @@ pub(super) fn case(figure: &Figure) -> String {
         Key::Statistic,
         Key::Load,
     ];
-    let said: Vec<String> = words.iter().filter_map(|name| figure.in_words(name)).collect();
+    let said: Vec<String> = words.iter().filter_map(|name| figure.condition_text(name)).collect();
     said.join(" ")
 }

@@ -196,7 +196,7 @@ fn size_answer(output: &OutputDepth) -> Option<Answer> {
         }
         (Some(_), None) => String::new(),
     };
-    let answer = stated(text, figure).led_by(figure).asked("Buffer size").of_case(label);
+    let answer = stated(text, figure).led_by(figure).with_question("Buffer size").of_case(label);
     Some(
         answer
             .bounded(output.is_bound.then_some(Bound::Least))
@@ -214,7 +214,7 @@ fn sharing_answer(buffer: &SharedBuffer) -> Option<Answer> {
         None => stated(String::new(), &buffer.shared)
             .with_headline(Headline::written("one for each egress port")),
     };
-    Some(answer.asked("Shared buffer").stating([&buffer.shared]))
+    Some(answer.with_question("Shared buffer").stating([&buffer.shared]))
 }
 
 fn threshold_answer(found: &Threshold) -> Answer {

@@ -45,7 +45,7 @@ fn outages(found: &FailoverFinding) -> Option<Table> {
         .column("what was done", |(what, ..)| Cell::text(what))
         .column("device", |(_, case, _)| case.place.cell())
         .value("longest outage", |(.., one)| &one.longest)
-        .known("median", |(.., one)| one.median.as_ref())
+        .value_or_missing("median", |(.., one)| one.median.as_ref())
         .column("interrupted", |(_, case, one)| {
             flows_interrupted(case, one).map_or(Cell::Missing, Cell::text)
         })
@@ -203,7 +203,7 @@ fn failure(case: &FailoverCase, one: &Interruption, has_several: bool) -> Answer
         figures.extend(details(back, &[&back.affected]));
     }
     let answer = stated(text, longest).led_by(longest).stating(figures);
-    answer.asked("Longest interruption").of_case(subject)
+    answer.with_question("Longest interruption").of_case(subject)
 }
 
 /// Figures that a sentence states besides the longest outage, if that has a value.

@@ -49,14 +49,14 @@ impl ImportedFinding {
 
 impl Entry {
     fn new(value: &Figure) -> Self {
-        let said = |key: &Key| value.in_words(key).unwrap_or_default();
+        let said = |key: &Key| value.condition_text(key).unwrap_or_default();
         let conditions = phrase::conditions(&value.conditions);
         let conditions = conditions.into_iter().filter(|(key, _)| !NAMED.contains(key));
         let case =
             conditions.map(|(key, said)| format!("{} {said}", key.as_str().replace('_', " ")));
         // Repetitions differ by their file and their position in it.
         let source = match value.conditions.get(&Key::Position) {
-            Some(position) => format!("{}, output {}", said(&Key::File), position.in_words()),
+            Some(position) => format!("{}, output {}", said(&Key::File), position.to_words()),
             None => said(&Key::File),
         };
         let lines = match (said(&Key::FirstLine), said(&Key::LastLine)) {

@@ -65,5 +65,5 @@ fn answer(found: &ImportedFinding) -> Answer {
     let headline = Headline::written(format!("{} {figures}", words::count(count as u64)));
     Answer::new("`compare` holds them against another run's.")
         .with_headline(headline)
-        .asked(format!("Imported {by}"))
+        .with_question(format!("Imported {by}"))
 }

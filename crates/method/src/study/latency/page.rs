@@ -53,9 +53,9 @@ impl<'a> Trips<'a> {
     /// itself.
     fn answer(self) -> Answer {
         let median = self.path.median();
-        let rtt = || led(median, "").asked("RTT");
+        let rtt = || led(median, "").with_question("RTT");
         let added = self.path.added.as_ref();
-        added.map_or_else(rtt, |added| self.added_answer(added).asked("Added latency"))
+        added.map_or_else(rtt, |added| self.added_answer(added).with_question("Added latency"))
     }
 
     fn added_answer(self, added: &Added) -> Answer {

@@ -18,7 +18,7 @@ pub fn stated(text: String, figure: &Figure) -> Answer {
 /// interval's upper end is lower. If the link's rate is unknown, the `other` question applies.
 pub fn line_rate(answer: Answer, figure: &Figure, other: &str) -> Answer {
     let (Some(share), Some(value)) = (share(figure), figure.value) else {
-        return answer.asked(other);
+        return answer.with_question(other);
     };
     let most = share * figure.high.unwrap_or(value).max(value) / value.max(f64::MIN_POSITIVE);
     let known = match figure.verdict {

@@ -28,7 +28,7 @@ pub fn all(args: &Args, all: &Accepted, device: &str) -> Result<(), Failure> {
     // The page before the runs has the claims.
     let inputs = runs.iter().map(|run| ReportInput { claims: &[], ..run.input() });
     let inputs: Vec<ReportInput<'_>> = inputs.collect();
-    output::say(data, &output::page_text(head, &page))?;
+    output::print_text(data, &output::page_text(head, &page))?;
     output::write_page(data, args.measuring.report.as_deref(), || Document {
         title: format!("switchmark: {device}, acceptance"),
         lead: Some(page),
@@ -36,7 +36,7 @@ pub fn all(args: &Args, all: &Accepted, device: &str) -> Result<(), Failure> {
     })?;
     if let Some(path) = &args.junit {
         let cases: Vec<Case> = acceptance.decided.iter().map(case).collect();
-        junit::write(path, &junit::of(&format!("{device}: data sheet"), "accept", &cases))?;
+        junit::write(path, &junit::document(&format!("{device}: data sheet"), "accept", &cases))?;
     }
     Ok(())
 }

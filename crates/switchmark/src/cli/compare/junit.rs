@@ -9,9 +9,13 @@ use page::{LEAST_CONFIDENCE, RANGE};
 use crate::cli::junit::{self, Case, Ended};
 
 /// The document.
-pub fn of(compared: &Compared) -> String {
+pub fn document(compared: &Compared) -> String {
     let name = format!("{} compared with {}", compared.subject, compared.reference);
-    let case = |row: &Row| Case { name: row.label(), said: told(row), ended: ended(row, compared) };
+    let case = |row: &Row| Case {
+        name: row.label(),
+        said: describe_row(row),
+        ended: ended(row, compared),
+    };
     let lacking = |name: &String| Case {
         name: name.clone(),
         said: format!("measured of {} alone", compared.reference),
@@ -19,7 +23,7 @@ pub fn of(compared: &Compared) -> String {
     };
     let cases: Vec<Case> =
         compared.rows.iter().map(case).chain(compared.lacking.iter().map(lacking)).collect();
-    junit::of(&name, "compare", &cases)
+    junit::document(&name, "compare", &cases)
 }
 
 fn ended(row: &Row, compared: &Compared) -> Ended {
@@ -33,7 +37,7 @@ fn ended(row: &Row, compared: &Compared) -> Ended {
     }
 }
 
-fn told(row: &Row) -> String {
+fn describe_row(row: &Row) -> String {
     let own = &row.comparison;
     let interval = match own.interval.confidence {
         sure if sure >= LEAST_CONFIDENCE => format!("{:.1} % CI", sure * 100.0),

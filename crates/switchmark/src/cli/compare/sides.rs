@@ -179,7 +179,7 @@ impl<'a> Asked<'a> {
 }
 
 fn load(store: &Store, asked: &Asked<'_>) -> Result<Loaded, Failure> {
-    let run = figures::of(store, asked.run)?;
+    let run = figures::load(store, asked.run)?;
     let known = subjects(&run.figures);
     let id = &run.meta.id;
     let part = match (&asked.part, &known[..]) {
@@ -203,7 +203,7 @@ fn load(store: &Store, asked: &Asked<'_>) -> Result<Loaded, Failure> {
         Part::Whole => store.summary(id)?.label,
         Part::Subject(_) | Part::Level(..) => None,
     };
-    Ok(Loaded { label, ..of(run, part) })
+    Ok(Loaded { label, ..load_part(run, part) })
 }
 
 fn check_level(run: &RunFigures, factor: &str, level: &str) -> Result<(), Failure> {
@@ -227,7 +227,7 @@ fn check_level(run: &RunFigures, factor: &str, level: &str) -> Result<(), Failur
 
 /// A run alone: its two devices, or the first two levels of a campaign's first factor that has two.
 fn two_of_one(store: &Store, asked: &Asked<'_>) -> Result<(Loaded, Loaded), Failure> {
-    let run = figures::of(store, asked.run)?;
+    let run = figures::load(store, asked.run)?;
     let campaign = run.meta.studies.iter().find_map(StudySpec::campaign);
     let varied = campaign.and_then(|spec| {
         spec.factors.iter().find(|factor| factor.levels.len() > 1 && !factor.is_size())
@@ -245,10 +245,10 @@ fn two_of_one(store: &Store, asked: &Asked<'_>) -> Result<(Loaded, Loaded), Fail
             return Err(ConfigError::bare(message, among(&known)).into());
         }
     };
-    Ok((of(run.clone(), first), of(run, second)))
+    Ok((load_part(run.clone(), first), load_part(run, second)))
 }
 
-fn of(run: RunFigures, part: Part) -> Loaded {
+fn load_part(run: RunFigures, part: Part) -> Loaded {
     let name = match &part {
         Part::Whole => run.meta.id.clone(),
         Part::Subject(subject) => name(subject),

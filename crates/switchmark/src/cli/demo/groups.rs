@@ -36,7 +36,7 @@ fn study() -> FabricSpec {
 }
 
 /// The groups in its profile: their ports, from 1, and what their uplinks carry.
-pub fn known() -> Vec<(Vec<u16>, Rate)> {
+pub fn known_groups() -> Vec<(Vec<u16>, Rate)> {
     let place = testbed::from_argument("demo", BLOCKING).map(|place| place.source);
     let Ok(Source::Virtual(config)) = place else { return Vec::new() };
     let groups = config.profile.devices().iter().flat_map(|device| &device.groups);

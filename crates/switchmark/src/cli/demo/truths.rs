@@ -61,7 +61,7 @@ pub fn truths(runs: &[Finished]) -> Truths {
 impl Fact {
     /// A property that nobody knows before it is measured.
     fn unknown(what: impl Into<String>, figure: &Figure) -> Self {
-        let headline = Headline::of(figure).unwrap_or_default();
+        let headline = Headline::from_figure(figure).unwrap_or_default();
         let measured = format!("{} {}", headline.value, headline.interval).trim_end().to_owned();
         Self { what: what.into(), measured, known: None, off: None, is_wrong: false }
     }
@@ -204,7 +204,7 @@ fn uplinks(figures: &[Figure]) -> Vec<Fact> {
         let what = format!("uplink of ports {}", names.join(", "));
         Fact::number(what, Unit::BitsPerSecond, uplink.bits_per_second(), rate)
     };
-    groups::known().into_iter().map(fact).collect()
+    groups::known_groups().into_iter().map(fact).collect()
 }
 
 /// `h12/eth1` sits on the device's port 12.

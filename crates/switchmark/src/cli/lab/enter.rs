@@ -12,7 +12,7 @@ use nix::sched::{CloneFlags, setns};
 use super::find::{self, Standing};
 use crate::cli::{Failure, Outcome};
 use crate::config::ConfigError;
-use crate::speak::tell;
+use crate::speak::print_stderr;
 
 /// `lab exec`
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let (program, rest) = args.command.split_first().unwrap_or((&args.host, &[]));
     let cause = Command::new(program).args(rest).exec();
     let plain = crate::config::source::plain(&cause);
-    tell(&format!("error: run {program} in {}\n  {plain}\n", args.host));
+    print_stderr(&format!("error: run {program} in {}\n  {plain}\n", args.host));
     // As a shell does: 127 for a program that is not there, 126 for one that cannot be run.
     let missing = cause.kind() == std::io::ErrorKind::NotFound;
     Ok(Outcome::Ended(if missing { 127 } else { 126 }))

@@ -45,7 +45,7 @@ impl Budget {
     }
 
     /// Estimates the time left.
-    pub fn left(&self, done: u64) -> Nanos {
+    pub fn remaining(&self, done: u64) -> Nanos {
         let passed = self.passed().as_secs_f64();
         let left = match (self.time, self.share(done)) {
             (Some(time), _) => time.as_secs_f64() - passed,

@@ -375,20 +375,27 @@ impl Case {
                     final_duration: live.then_some(Given::new(Nanos::from_secs(1))),
                     ..Default::default()
                 };
-                asked(&request, testbed)
+                study_from_request(&request, testbed)
             }
             Question::Switching { tests, sizes } => {
                 let tests = vec![Given::new(tests.clone())];
                 let sizes = of_sizes(sizes)?.map(Given::new).collect();
-                asked(&Switching { tests, sizes, profile, ..Default::default() }, testbed)
+                study_from_request(
+                    &Switching { tests, sizes, profile, ..Default::default() },
+                    testbed,
+                )
             }
-            Question::Fabric {} => asked(&Fabric { profile, ..Default::default() }, testbed),
-            Question::Buffer {} => asked(&Depth { profile, ..Default::default() }, testbed),
+            Question::Fabric {} => {
+                study_from_request(&Fabric { profile, ..Default::default() }, testbed)
+            }
+            Question::Buffer {} => {
+                study_from_request(&Depth { profile, ..Default::default() }, testbed)
+            }
             Question::Latency { sizes, open_loop } => {
-                self.latency((sizes, *open_loop), None, testbed)
+                self.latency(sizes, *open_loop, None, testbed)
             }
             // As many blocks as a comparison is advised to have.
-            Question::Compare { sizes, .. } => self.latency((sizes, None), Some(BLOCKS), testbed),
+            Question::Compare { sizes, .. } => self.latency(sizes, None, Some(BLOCKS), testbed),
             Question::Storage { disk, rw, bs, iodepth, numjobs, replicas, duration } => {
                 let port =
                     |host: u16| PortRef { host: format!("h{}", host + 3), port: "eth1".into() };
@@ -404,14 +411,15 @@ impl Case {
                     blocks: Some(Given::new(Blocks::known(6))),
                     ..Default::default()
                 };
-                asked(&request, testbed)
+                study_from_request(&request, testbed)
             }
         }
     }
 
     fn latency(
         &self,
-        (sizes, open_loop): (&[u32], Option<f64>),
+        sizes: &[u32],
+        open_loop: Option<f64>,
         blocks: Option<Blocks>,
         testbed: &Testbed,
     ) -> Result<StudySpec, Failure> {
@@ -426,11 +434,14 @@ impl Case {
             open_loop: open_loop.map(|rate| Given::new(FrameRate(rate))),
             ..Default::default()
         };
-        asked(&request, testbed)
+        study_from_request(&request, testbed)
     }
 }
 
-fn asked<R: StudyRequest + Clone>(request: &R, testbed: &Testbed) -> Result<StudySpec, Failure> {
+fn study_from_request<R: StudyRequest + Clone>(
+    request: &R,
+    testbed: &Testbed,
+) -> Result<StudySpec, Failure> {
     Ok(request::from_flags(request, testbed)?)
 }
 

@@ -24,7 +24,8 @@ const MOST_FAILURES: u32 = 2;
 /// Measures as many devices of a world as the budget allows.
 pub fn all(
     proof: &mut Proof,
-    (world, draws): (World, &Draws),
+    world: World,
+    draws: &Draws,
     budget: &Budget,
     stop: &Stop,
     data: &Data,
@@ -32,7 +33,7 @@ pub fn all(
     let mut failed = 0;
     for number in 0.. {
         let enough = budget.devices().is_some_and(|most| number >= most);
-        if stop.asked() || budget.is_over() || enough {
+        if stop.is_requested() || budget.is_over() || enough {
             return;
         }
         proof.progress(world, budget);
@@ -42,7 +43,7 @@ pub fn all(
         }
         match within(budget, stop, |own| ask(proof, number, &case, own, data)) {
             Ok(()) => failed = 0,
-            Err(_) if stop.asked() || budget.is_overdrawn() => return,
+            Err(_) if stop.is_requested() || budget.is_overdrawn() => return,
             Err(error) => {
                 failed += 1;
                 proof.could_not(world, number, &error);
@@ -78,8 +79,8 @@ fn within<T>(budget: &Budget, stop: &Stop, work: impl FnOnce(&Stop) -> T) -> T {
     let (own, done) = (Stop::new(), Stop::new());
     thread::scope(|scope| {
         scope.spawn(|| {
-            while !done.asked() {
-                if stop.asked() || budget.is_overdrawn() {
+            while !done.is_requested() {
+                if stop.is_requested() || budget.is_overdrawn() {
                     own.ask();
                 }
                 thread::park_timeout(LOOK);

@@ -20,7 +20,7 @@ pub fn certificate(proof: &Proof, args: &Args) -> Result<(), Failure> {
     if args.data.json {
         speak::print_json(&in_json(proof))?;
     }
-    output::say(&args.data, &text(proof))?;
+    output::print_text(&args.data, &text(proof))?;
     output::write_page(&args.data, args.report.as_deref(), || {
         proof.certificate.page(proof.seed).into()
     })

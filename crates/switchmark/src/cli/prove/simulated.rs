@@ -33,7 +33,7 @@ pub fn all(proof: &mut Proof, draws: &Draws, budget: &Budget, stop: &Stop) {
     let device = |number: usize, tell: &Sender<Asked>| {
         let number = number as u64;
         let enough = budget.devices().is_some_and(|most| number >= most);
-        if enough || own.asked() || budget.is_over() {
+        if enough || own.is_requested() || budget.is_over() {
             return false;
         }
         let case = draws.case(World::Sim, number);
@@ -48,7 +48,7 @@ pub fn all(proof: &mut Proof, draws: &Draws, budget: &Budget, stop: &Stop) {
             }
         }
         // A device that was begun late is not waited for.
-        if stop.asked() || budget.is_overdrawn() {
+        if stop.is_requested() || budget.is_overdrawn() {
             own.ask();
         }
         proof.progress(World::Sim, budget);
@@ -66,7 +66,7 @@ pub fn ask(case: &Case, stop: &Stop) -> Option<Result<Vec<Figure>, Failure>> {
     };
     match asked() {
         Ok(figures) => Some(Ok(figures)),
-        Err(_) if stop.asked() => None,
+        Err(_) if stop.is_requested() => None,
         Err(failure) => Some(Err(failure)),
     }
 }

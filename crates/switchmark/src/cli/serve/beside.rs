@@ -36,7 +36,7 @@ pub struct Guard {
 impl Bound {
     /// Listens as the flags ask for; `None` if they do not. Starts no thread: a lab may have to
     /// enter a namespace first, whose loopback is another one.
-    pub fn asked(flags: &Beside) -> Result<Option<Self>, Failure> {
+    pub fn from_flags(flags: &Beside) -> Result<Option<Self>, Failure> {
         let Some(listen) = flags.serve.clone() else { return Ok(None) };
         let token = flags.token_file.as_deref().map(token).transpose()?;
         let identity = flags.tls.identity()?;
@@ -61,7 +61,7 @@ impl Bound {
 
 impl Guard {
     /// States where to look: `http://127.0.0.1:8377/live`.
-    pub fn in_words(&self) -> String {
+    pub fn announcement(&self) -> String {
         let Self { place, .. } = self;
         let doubt = self.doubt.as_deref().unwrap_or_default();
         match &place.listen {

@@ -86,7 +86,7 @@ impl RunDeeds {
         Ok(Self { journals, program: std::env::current_exe()?, known: Arc::default() })
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn lock_known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -104,7 +104,7 @@ impl RunDeeds {
             return Err(refused(message, "its page shows how it stands"));
         }
         let holder = summary.holder.unwrap_or_default();
-        let mut known = self.known();
+        let mut known = self.lock_known();
         if known.stopped.get(run) == Some(&holder) {
             let hint = "wait for the trial under way; a second signal would end it at once";
             return Err(refused(format!("stop run {run}: it was asked to already"), hint));
@@ -124,7 +124,7 @@ impl RunDeeds {
         let folder = journal.folder_of(run)?;
         own::may_go_on(&summary, journal.path(), &folder)
             .map_err(|error| refused(error.message, &error.hint))?;
-        let mut known = self.known();
+        let mut known = self.lock_known();
         if matches!(known.resumed.get(run), Some(Resumed::Lives)) {
             let message = format!("go on with run {run}: it was asked to already");
             return Err(refused(message, "its page shows how it stands"));
@@ -162,7 +162,7 @@ impl RunDeeds {
 
 impl Deeds for RunDeeds {
     fn possible(&self, run: &RunSummary) -> Possible {
-        let known = self.known();
+        let known = self.lock_known();
         let mut possible = Possible::default();
         match known.resumed.get(&run.id) {
             Some(Resumed::Lives) => possible.is_starting = run.status != RunStatus::Running,

@@ -65,7 +65,7 @@ impl Folder {
     fn all(&self) -> Result<(Vec<Runs>, Vec<String>), Unavailable> {
         let (mut all, mut warnings, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
         for journal in self.journals()? {
-            match journal.listed() {
+            match journal.list_runs() {
                 Ok(mut runs) => {
                     runs.retain(|run| seen.insert(run.id.clone()));
                     all.push((journal, runs));
@@ -148,13 +148,13 @@ impl Source for Folder {
 
     fn comparison(&self, reference: &str, subject: &str) -> Result<String, Unavailable> {
         let (before, journal) = (self.journal_of(reference)?, self.journal_of(subject)?);
-        comparison((&before, reference), (&journal, subject))
+        comparison(&before, reference, &journal, subject)
     }
 
     fn metrics(&self) -> Result<Vec<Family>, Unavailable> {
         let (all, _) = self.all()?;
         let parts = all.iter().map(|(journal, runs)| journal.part(runs.clone()));
-        metrics::of(parts.collect::<Result<_, _>>()?)
+        metrics::families(parts.collect::<Result<_, _>>()?)
     }
 
     fn watch(&self) -> Result<Box<dyn Watch>, Unavailable> {

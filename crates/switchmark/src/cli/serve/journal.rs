@@ -17,7 +17,7 @@ use render::exposition::Family;
 use serve::{Listing, Source, Testbed, Unavailable, Watch};
 
 use super::metrics::{self, Figures, Part};
-use super::trouble::{asked, broken};
+use super::trouble::{broken, classify_failure};
 use crate::cli::{Failure, compare, lone, own, report, version, watch};
 
 /// Maximum trials of a run read when somebody begins to follow it.
@@ -56,7 +56,7 @@ impl Journal {
     }
 
     /// All runs, newest first, their trials not counted.
-    pub fn listed(&self) -> Result<Vec<RunSummary>, Unavailable> {
+    pub fn list_runs(&self) -> Result<Vec<RunSummary>, Unavailable> {
         let mut runs = self.store()?.uncounted().map_err(broken)?;
         runs.iter_mut().for_each(own::tell_dead);
         Ok(runs)
@@ -72,19 +72,20 @@ impl Journal {
         match self.store()?.status(run) {
             Ok(_) => Ok(true),
             Err(StoreError::NoRun { .. }) => Ok(false),
-            Err(error) => Err(asked(&error.into())),
+            Err(error) => Err(classify_failure(&error.into())),
         }
     }
 
     /// Returns the folder in which one of its runs (full id) was begun.
     pub fn folder_of(&self, run: &str) -> Result<PathBuf, Unavailable> {
-        let meta = self.store()?.load(run).map_err(|error| asked(&error.into()))?;
+        let meta = self.store()?.load(run).map_err(|error| classify_failure(&error.into()))?;
         Ok(meta.folder)
     }
 
     /// Returns the summary of one of its runs.
     pub fn summary(&self, run: &str) -> Result<RunSummary, Unavailable> {
-        let mut run = self.store()?.summary(run).map_err(|error| asked(&error.into()))?;
+        let mut run =
+            self.store()?.summary(run).map_err(|error| classify_failure(&error.into()))?;
         own::tell_dead(&mut run);
         Ok(run)
     }
@@ -92,12 +93,14 @@ impl Journal {
 
 /// Compares two runs, or parts of them, each of its own journal.
 pub fn comparison(
-    (before, reference): (&Journal, &str),
-    (journal, subject): (&Journal, &str),
+    before: &Journal,
+    reference: &str,
+    journal: &Journal,
+    subject: &str,
 ) -> Result<String, Unavailable> {
     let (before, store) = (before.store()?, journal.store()?);
-    let made = compare::page((&before, reference), (&store, subject), now());
-    made.map_err(|failure| asked(&failure))
+    let made = compare::page(&before, reference, &store, subject, now());
+    made.map_err(|failure| classify_failure(&failure))
 }
 
 fn opened(path: &Path) -> Result<Store, Unavailable> {
@@ -117,7 +120,7 @@ impl Source for Journal {
     }
 
     fn runs(&self) -> Result<Listing, Unavailable> {
-        self.listed().map(Listing::from)
+        self.list_runs().map(Listing::from)
     }
 
     fn count(&self, runs: &mut [RunSummary]) -> Result<(), Unavailable> {
@@ -145,7 +148,7 @@ impl Source for Journal {
             finished.meta.notes.splice(0..0, said);
             Ok(render::html(run::document(&[finished.input()]), now())?)
         };
-        made().map_err(|failure| asked(&failure))
+        made().map_err(|failure| classify_failure(&failure))
     }
 
     fn testbed(&self, run: &str) -> Result<Testbed, Unavailable> {
@@ -156,11 +159,11 @@ impl Source for Journal {
     }
 
     fn comparison(&self, reference: &str, subject: &str) -> Result<String, Unavailable> {
-        comparison((self, reference), (self, subject))
+        comparison(self, reference, self, subject)
     }
 
     fn metrics(&self) -> Result<Vec<Family>, Unavailable> {
-        metrics::of(vec![self.part(self.listed()?)?])
+        metrics::families(vec![self.part(self.list_runs()?)?])
     }
 
     fn watch(&self) -> Result<Box<dyn Watch>, Unavailable> {
@@ -201,9 +204,9 @@ impl Watch for Follower {
                     tracker.visit(at, &visit);
                 }
             }
-            let counts = (summary.trials, summary.invalid + summary.failed);
+            let (done, unusable) = (summary.trials, summary.invalid + summary.failed);
             let ended = summary.status != RunStatus::Running;
-            Ok(tracker.progress(summary.status.as_str(), ended, counts))
+            Ok(tracker.progress(summary.status.as_str(), ended, done, unusable))
         };
         read().map_err(broken)
     }

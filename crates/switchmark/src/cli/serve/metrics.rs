@@ -12,7 +12,7 @@ use render::exposition::{self, Family, names};
 use serve::Unavailable;
 
 use super::series;
-use super::trouble::{asked, broken};
+use super::trouble::{broken, classify_failure};
 use crate::cli::{Failure, figures, output, version, watch};
 
 /// Maximum runs with figures: the newest of each verb on each testbed.
@@ -30,23 +30,23 @@ pub struct Part<'a> {
 }
 
 /// Returns the families of these journals, which have no run in common.
-pub fn of(journals: Vec<Part<'_>>) -> Result<Vec<Family>, Unavailable> {
+pub fn families(journals: Vec<Part<'_>>) -> Result<Vec<Family>, Unavailable> {
     let all: Vec<&RunSummary> = journals.iter().flat_map(|journal| &journal.runs).collect();
     let mut families = vec![names::BUILD_INFO.info(&[version()]), states(&all)];
     let newest = newest(all);
     for Part { store, figures, runs } in journals {
         let is_under_way = |run: &&RunSummary| run.status == RunStatus::Running;
         families.push(under_way(&store, runs.iter().filter(is_under_way).cloned())?);
-        families.extend(watches(&store, &runs).map_err(|failure| asked(&failure))?);
+        families.extend(watches(&store, &runs).map_err(|failure| classify_failure(&failure))?);
         let chosen = runs.into_iter().filter(|run| run.verb != WATCH && newest.contains(&run.id));
-        families.extend(figures.of(&store, chosen)?);
+        families.extend(figures.families(&store, chosen)?);
     }
     Ok(families)
 }
 
 impl Figures {
     /// Returns the figures of these runs; forgets those of others.
-    fn of(
+    fn families(
         &self,
         store: &Store,
         runs: impl Iterator<Item = RunSummary>,
@@ -58,7 +58,7 @@ impl Figures {
             store.count(&mut run).map_err(broken)?;
             let found = match known.remove(&run.id) {
                 Some((trials, found)) if trials == run.trials => found,
-                _ => exposed(store, &run.id).map_err(|failure| asked(&failure))?,
+                _ => exposed(store, &run.id).map_err(|failure| classify_failure(&failure))?,
             };
             families.extend(found.iter().cloned());
             kept.insert(run.id, (run.trials, found));
@@ -68,7 +68,7 @@ impl Figures {
 }
 
 fn exposed(store: &Store, run: &str) -> Result<Vec<Family>, Failure> {
-    let run = figures::of(store, run)?;
+    let run = figures::load(store, run)?;
     let labels = output::labels(&run.meta);
     let mut families = vec![exposition::run_info(labels)];
     families.extend(exposition::figures(labels, &run.figures));
@@ -82,7 +82,7 @@ fn watches(store: &Store, runs: &[RunSummary]) -> Result<Vec<Family>, Failure> {
     let mut series = Vec::new();
     for run in runs.iter().filter(|run| run.verb == WATCH) {
         if testbeds.insert(&run.testbed) {
-            series.extend(series::of(&watch::read(store, store.load(&run.id)?)?));
+            series.extend(series::from_watched(&watch::read(store, store.load(&run.id)?)?));
         }
     }
     Ok(exposition::watch(&series))

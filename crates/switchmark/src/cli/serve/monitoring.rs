@@ -20,6 +20,6 @@ pub fn print(what: Printed) -> Result<Outcome, Failure> {
         Printed::Rules => include_str!("../../../monitoring/switchmark.rules.yml"),
         Printed::Grafana => include_str!("../../../monitoring/grafana.json"),
     };
-    speak::put(text.as_bytes())?;
+    speak::print_bytes(text.as_bytes())?;
     Ok(Outcome::Done)
 }

@@ -11,7 +11,7 @@ use render::exposition::{WatchChange, WatchGap, WatchSeries, WatchTrials};
 const CAUSES: [Cause; 4] = [Cause::Suspended, Cause::ClockStep, Cause::Agents, Cause::Stopped];
 
 /// Returns one series per pair of ports and path.
-pub fn of(watched: &Watched) -> Vec<WatchSeries> {
+pub fn from_watched(watched: &Watched) -> Vec<WatchSeries> {
     let gaps = gaps(watched);
     let outages = watched.outages();
     let one = |(at, total): (usize, Hour)| {

@@ -13,7 +13,7 @@ pub fn broken(error: StoreError) -> Unavailable {
 }
 
 /// Blames the question if it names nothing that exists or is bad input, else the journal.
-pub fn asked(failure: &Failure) -> Unavailable {
+pub fn classify_failure(failure: &Failure) -> Unavailable {
     let kind = match failure {
         failure if failure.is_missing() => Kind::Missing,
         failure if failure.is_bad_input() => Kind::Question,
@@ -23,6 +23,6 @@ pub fn asked(failure: &Failure) -> Unavailable {
 }
 
 fn unavailable(failure: &Failure, kind: Kind) -> Unavailable {
-    let (message, hint) = failure.in_words();
+    let (message, hint) = failure.message_and_advice();
     Unavailable { kind, message, hint }
 }

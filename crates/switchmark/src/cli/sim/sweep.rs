@@ -91,7 +91,7 @@ pub(in crate::cli) fn run(
     // Opened once before the threads do, so that one of them alone need not make it.
     drop(Store::open(&store)?);
     let places: Vec<_> = points.iter().map(|point| &point.request.testbed).collect();
-    let prepared = privilege::prepare_shown(&places, measuring.shown(), &store)?;
+    let prepared = privilege::prepare_shown(&places, &measuring.beside, &measuring.data, &store)?;
     let modelled = places.iter().all(|place| matches!(place.source, Source::Virtual(_)));
     let workers = jobs.map_or(if modelled { processors() } else { 1 }, usize::from);
     let workers = workers.min(points.len());
@@ -124,8 +124,9 @@ pub(in crate::cli) fn run(
 /// Estimates the memory of the largest points that run at a time. That of labs and hosts is unknown
 /// before they are up.
 fn memory_needed(points: &[Point], workers: usize) -> Need {
-    let of =
-        |Request { testbed, studies, .. }: &Request| Some(Need::of(studies, &testbed.topology()?));
+    let of = |Request { testbed, studies, .. }: &Request| {
+        Some(Need::for_studies(studies, &testbed.topology()?))
+    };
     let needs = points.iter().filter_map(|point| of(&point.request)).collect();
     Need::side_by_side(needs, workers)
 }
@@ -136,7 +137,7 @@ impl Work<'_> {
         let (estimate, of) = (self.estimate(), self.points.len());
         let (mut wait, mut spent, mut done, mut failure) = (Wait::new(quiet), Nanos::ZERO, 0, None);
         let next = |at: usize, tell: &Sender<Told>| {
-            let point = self.points.get(at).filter(|_| !self.stop.asked());
+            let point = self.points.get(at).filter(|_| !self.stop.is_requested());
             let ended = point.map(|point| Told::Point(self.point(at, point, tell)));
             ended.map(|ended| tell.send(ended)).is_some()
         };
@@ -157,7 +158,7 @@ impl Work<'_> {
                 let told = format!("{told}, {}", wait.virtual_time(spent, estimate));
                 (spent.as_secs_f64() / estimate.time.as_secs_f64(), told)
             };
-            wait.tell(share, &told, &format!("{workers} at a time"));
+            wait.update(share, &told, &format!("{workers} at a time"));
         });
         failure
     }

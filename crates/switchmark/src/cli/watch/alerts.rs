@@ -54,7 +54,7 @@ impl Alerts {
         let given = given_up.clone();
         let thread = thread::Builder::new()
             .name("alerts".to_owned())
-            .spawn(move || deliver(&waiting, (&commands, &webhooks), &given))
+            .spawn(move || deliver(&waiting, &commands, &webhooks, &given))
             .map_err(|cause| {
                 ConfigError::bare(format!("start the thread of alerts: {cause}"), "try again")
             })?;
@@ -62,7 +62,7 @@ impl Alerts {
     }
 
     /// Queues an alert.
-    pub fn tell(&self, alert: Value) {
+    pub fn enqueue(&self, alert: Value) {
         let Some(queue) = &self.queue else { return };
         if let Err(TrySendError::Full(_)) = queue.try_send(alert) {
             speak::speak("warning: an alert is dropped: those before it are not delivered yet");
@@ -75,7 +75,7 @@ impl Alerts {
         let Some(thread) = self.thread.take() else { return };
         let mut left = LAST_GLANCES;
         while !thread.is_finished() && left > 0 {
-            left -= u32::from(stop.asked());
+            left -= u32::from(stop.is_requested());
             thread::park_timeout(POLL);
         }
         self.given_up.ask();
@@ -85,13 +85,9 @@ impl Alerts {
     }
 }
 
-fn deliver(
-    waiting: &Receiver<Value>,
-    (commands, webhooks): (&[String], &[String]),
-    given_up: &Stop,
-) {
+fn deliver(waiting: &Receiver<Value>, commands: &[String], webhooks: &[String], given_up: &Stop) {
     while let Ok(alert) = waiting.recv() {
-        if given_up.asked() {
+        if given_up.is_requested() {
             return;
         }
         let text = alert.to_string();

@@ -37,9 +37,9 @@ impl Clock {
         match self {
             Self::Model(now) => Reading { awake: *now, since_boot: *now, unix: *now },
             Self::Real => Reading {
-                awake: of(ClockId::CLOCK_MONOTONIC),
-                since_boot: of(ClockId::CLOCK_BOOTTIME),
-                unix: of(ClockId::CLOCK_REALTIME),
+                awake: read_clock(ClockId::CLOCK_MONOTONIC),
+                since_boot: read_clock(ClockId::CLOCK_BOOTTIME),
+                unix: read_clock(ClockId::CLOCK_REALTIME),
             },
         }
     }
@@ -67,7 +67,7 @@ impl Clock {
             *now = (*now).max(until_awake);
             return;
         }
-        while !stop.asked() {
+        while !stop.is_requested() {
             let left = until_awake.saturating_sub(self.read().awake);
             if left == 0 {
                 return;
@@ -78,7 +78,7 @@ impl Clock {
     }
 }
 
-fn of(clock: ClockId) -> u64 {
+fn read_clock(clock: ClockId) -> u64 {
     clock_gettime(clock).map_or(0, |time| {
         let (s, ns) = (time.tv_sec().max(0) as u64, time.tv_nsec().max(0) as u64);
         s * 1_000_000_000 + ns

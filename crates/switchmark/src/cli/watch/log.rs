@@ -64,7 +64,7 @@ impl Log {
     }
 
     /// Logs the start: what is watched, how, and where that is kept.
-    pub fn begins(&self, meta: &RunMeta, (goes_on, spec): (bool, &WatchSpec), journal: &Path) {
+    pub fn begins(&self, meta: &RunMeta, goes_on: bool, spec: &WatchSpec, journal: &Path) {
         let cables = spec.ways.iter().filter(|way| way.is_direct()).count();
         let through = spec.ways.len() - cables;
         let again = if goes_on { " goes on" } else { "" };

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use agents::controller::Stop;
-use agents::protocol::in_words;
+use agents::protocol::describe_error;
 use journal::Store;
 use measure::Nanos;
 use method::comparison::Doing;
@@ -44,6 +44,8 @@ pub struct Going<'a> {
     pub meta: &'a RunMeta,
     pub stop: &'a Stop,
     pub alerts: &'a Alerts,
+    /// Days for which visits are kept.
+    pub keep: u32,
 }
 
 /// State of a running watch.
@@ -75,10 +77,10 @@ struct State<'w> {
 
 impl Going<'_> {
     /// Takes in the visits of an earlier process; returns the moment of the last.
-    pub fn recall(&self, watcher: &mut Watcher, keep: u32) -> Result<Option<u64>, Failure> {
+    pub fn recall(&self, watcher: &mut Watcher) -> Result<Option<u64>, Failure> {
         let mut last = None;
         let now = Clock::real().read().unix;
-        let from = now.saturating_sub(u64::from(keep) * DAY);
+        let from = now.saturating_sub(u64::from(self.keep) * DAY);
         self.store.visits(&self.meta.id, from, |visit| {
             watcher.remember(&visit);
             last = last.max(Some(visit.at_unix_ns));
@@ -96,8 +98,10 @@ impl Going<'_> {
         &self,
         opened: Opened,
         watcher: &mut Watcher,
-        (clock, log): (Clock, &mut Log),
-        (long, keep, since): (Option<Nanos>, u32, Option<u64>),
+        clock: Clock,
+        log: &mut Log,
+        long: Option<Nanos>,
+        since: Option<u64>,
     ) -> Result<(), Failure> {
         let reading = clock.read();
         let mut state = State {
@@ -125,7 +129,7 @@ impl Going<'_> {
         }
         while !self.is_over(&state) {
             self.look(&mut state)?;
-            self.tidy(&mut state, keep)?;
+            self.tidy(&mut state)?;
             let turn = state.watcher.next_turn();
             let way = state.watcher.spec().ways[turn.way].clone();
             let free = state.budget.free_at(&way);
@@ -140,7 +144,8 @@ impl Going<'_> {
     }
 
     fn is_over(&self, state: &State<'_>) -> bool {
-        self.stop.asked() || state.end.is_some_and(|end| state.clock.read().since_boot >= end)
+        self.stop.is_requested()
+            || state.end.is_some_and(|end| state.clock.read().since_boot >= end)
     }
 
     fn wait(&self, state: &mut State<'_>, until: u64) {
@@ -180,13 +185,13 @@ impl Going<'_> {
     }
 
     /// Removes old data, once a day.
-    fn tidy(&self, state: &mut State<'_>, keep: u32) -> Result<(), Failure> {
+    fn tidy(&self, state: &mut State<'_>) -> Result<(), Failure> {
         let now = state.clock.read();
         if state.day != 0 && now.since_boot < state.day + DAY {
             return Ok(());
         }
         state.day = now.since_boot;
-        let kept = u64::from(keep) * DAY;
+        let kept = u64::from(self.keep) * DAY;
         let hours = now.unix.saturating_sub(kept.saturating_mul(10)) / S;
         Ok(self.store.thin(&self.meta.id, now.unix.saturating_sub(kept), hours)?)
     }
@@ -204,7 +209,7 @@ impl Going<'_> {
             // Something requested by name that does not exist will never exist.
             Err(error @ TestbedError::Unavailable { .. }) => return Err(error.into()),
             Err(error) => {
-                state.lost = in_words(&error);
+                state.lost = describe_error(&error);
                 state.log.warn(&format!("{}; they are asked for again", state.lost));
                 state.opened = None;
                 return Ok(());
@@ -237,9 +242,9 @@ impl Going<'_> {
             state.pause = FIRST_PAUSE;
         }
         let news = state.watcher.take(&visit);
-        self.store.keep_visit(&self.meta.id, (&visit, &trips), &news)?;
+        self.store.keep_visit(&self.meta.id, &visit, &trips, &news)?;
         for one in news {
-            self.say(state, &one);
+            self.report_news(state, &one);
         }
         Ok(())
     }
@@ -262,7 +267,7 @@ impl Going<'_> {
             match held {
                 Ok(opened) => state.opened = Some(opened),
                 Err(failed) => {
-                    let now = in_words(&failed);
+                    let now = describe_error(&failed);
                     if now != state.lost {
                         state.log.warn(&format!(
                             "{now}; asked for again after {} and more",
@@ -284,7 +289,7 @@ impl Going<'_> {
         let now = state.clock.read().unix;
         self.store.keep_news(&self.meta.id, now, news)?;
         if alerts {
-            self.say(state, news);
+            self.report_news(state, news);
         } else {
             state.log.notice(&of_news(state.watcher.spec(), news));
         }
@@ -292,7 +297,7 @@ impl Going<'_> {
     }
 
     /// Logs news, and alerts on it: on an incident the first time, and when its culprit changes.
-    fn say(&self, state: &mut State<'_>, news: &News) {
+    fn report_news(&self, state: &mut State<'_>, news: &News) {
         let (kind, worse) = match news {
             News::Changed(incident) | News::MoreOf(incident) => {
                 let known = state.told.insert(incident.number, incident.doing.clone());
@@ -308,7 +313,7 @@ impl Going<'_> {
         };
         let text = of_news(state.watcher.spec(), news).replace('\u{a0}', " ");
         state.log.notice(&text);
-        self.alerts.tell(json!({
+        self.alerts.enqueue(json!({
             "schema": page::SCHEMA,
             "verb": "watch",
             "run": self.meta.id,

@@ -61,7 +61,7 @@ pub(super) fn read(
         about = about.at(key, condition(value)?);
     }
     about.conditions = phrase::current(about.conditions);
-    let text = in_words(table, known, keeps, &about);
+    let text = describe_claim(table, known, keeps, &about);
     Ok(SheetClaim { text, about, keeps, margin: 0.0, source: None })
 }
 
@@ -175,7 +175,7 @@ fn condition(value: &Spanned<Value>) -> Result<Condition, Fault> {
 }
 
 /// The claim as a line of a table: `throughput at least 1.2Mpps (frame_size 64)`.
-fn in_words(table: &AcceptTable, known: Measurable, keeps: Keeps, about: &About) -> String {
+fn describe_claim(table: &AcceptTable, known: Measurable, keeps: Keeps, about: &About) -> String {
     let value = [&table.at_least, &table.at_most, &table.is].into_iter().flatten().next();
     let value = value.map_or_else(String::new, |value| match value.get_ref() {
         Value::String(text) => text.clone(),

@@ -279,7 +279,7 @@ impl Form {
             let fits = match (words.get(tried.fitted), value_of(want)) {
                 (None, _) => 0,
                 (Some(word), None) => usize::from(alike(word.text, want)),
-                (Some(_), Some(read)) => tried.value(text, words, (want, read)),
+                (Some(_), Some(read)) => tried.value(text, words, want, read),
             };
             if fits == 0 {
                 tried.wants = Some(want);
@@ -293,7 +293,7 @@ impl Form {
 
 impl Tried {
     /// Returns the number of words that the value takes, 2 for `9 MB`; 0 if it is no such value.
-    fn value(&mut self, text: &str, words: &[Word<'_>], (want, read): (&str, Read)) -> usize {
+    fn value(&mut self, text: &str, words: &[Word<'_>], want: &str, read: Read) -> usize {
         let first = &words[self.fitted];
         let number = first.text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
         let has_unit = number && !BARE.contains(&want);

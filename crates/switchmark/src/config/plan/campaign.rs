@@ -214,7 +214,7 @@ fn meaning(
             };
             let octets = name.parse().map_err(|_| wrong(format!("`{name}` is no frame size")))?;
             let size = FrameSize::new(octets).map_err(|error| wrong(error.to_string()))?;
-            outline::of(testbed)
+            outline::from_testbed(testbed)
                 .check_size(size)
                 .map_err(|problem| Fault::refused(span, problem.into()))?;
             Ok(Means::Size(size))
@@ -257,7 +257,7 @@ fn check_subjects(
     cells: &[Vec<usize>],
     testbed: &Testbed,
 ) -> Result<(), Refused> {
-    let outline = outline::of(testbed);
+    let outline = outline::from_testbed(testbed);
     for cell in cells {
         let (mut device, mut variant) = (Vec::new(), Vec::new());
         let put = |list: &mut Vec<_>, name: &String| list.push(Given::new(name.clone()));

@@ -23,7 +23,9 @@ pub(super) fn fit(files: &[HostFile], hosts: &[Host], accounts: &Accounts) -> Re
             Runs::Iperf3 { .. } => is_its_own(file, host)?,
             Runs::Nothing => {
                 let ports = file.port.iter().zip(&host.ports);
-                ports.into_iter().try_for_each(|port| is_counted(host, port, accounts))?;
+                ports
+                    .into_iter()
+                    .try_for_each(|(file, port)| is_counted(host, file, port, accounts))?;
             }
         }
         if let Some(port) = file.port.iter().find(|port| port.address.get_ref() == "auto") {
@@ -57,7 +59,8 @@ fn is_its_own(file: &HostFile, host: &Host) -> Result<(), Fault> {
 /// Checks that a device counts what it sends to a port of a host on which nothing runs.
 fn is_counted(
     host: &Host,
-    (file, port): (&PortFile, &HostPort),
+    file: &PortFile,
+    port: &HostPort,
     accounts: &Accounts,
 ) -> Result<(), Fault> {
     const OR: &str = "or give the host an agent: reach = \"ssh://…\"";

@@ -37,7 +37,8 @@ const HOW: &str =
 /// Resolves how a device's counters are read, and its names of its ports.
 pub(super) fn resolve(
     counters: &Spanned<CountersFile>,
-    (ports, paths): (&BTreeMap<String, String>, Vec<String>),
+    ports: &BTreeMap<String, String>,
+    paths: Vec<String>,
     folder: &Path,
 ) -> Result<DeviceAccount, Fault> {
     let files = &counters.get_ref().0;
@@ -87,7 +88,7 @@ fn source(file: &SourceFile, place: Range<usize>, folder: &Path) -> Result<Accou
 }
 
 fn timeout(text: Option<&Text>) -> Result<Option<Nanos>, Fault> {
-    text.map(|text| within(text, (Nanos::from_millis(100), MOST_LAG))).transpose()
+    text.map(|text| within(text, Nanos::from_millis(100), MOST_LAG)).transpose()
 }
 
 fn command(file: &SourceFile, words: &[Text], place: Range<usize>) -> Result<AccountSource, Fault> {
@@ -158,10 +159,10 @@ fn narrow(bits: Option<&Spanned<u32>>) -> Result<bool, Fault> {
 
 fn lag(file: &SourceFile) -> Result<Nanos, Fault> {
     let usual = if file.snmp.is_some() { AGENTS_LAG } else { COMMANDS_LAG };
-    file.lag.as_ref().map_or(Ok(usual), |text| within(text, (Nanos::ZERO, MOST_LAG)))
+    file.lag.as_ref().map_or(Ok(usual), |text| within(text, Nanos::ZERO, MOST_LAG))
 }
 
-fn within(text: &Text, (least, most): (Nanos, Nanos)) -> Result<Nanos, Fault> {
+fn within(text: &Text, least: Nanos, most: Nanos) -> Result<Nanos, Fault> {
     let time: Nanos = typed::unit(text, str::parse, "\"5s\" or \"500ms\"")?;
     if (least..=most).contains(&time) {
         return Ok(time);

@@ -97,7 +97,7 @@ pub(super) fn devices(files: &[DeviceFile]) -> Vec<Device> {
             facts: file.facts.clone(),
             variants: file.variant.iter().map(|v| v.name.get_ref().clone()).collect(),
             resettable: file.reset.is_some(),
-            deeds: file.deed.iter().map(DeedFile::known).collect(),
+            deeds: file.deed.iter().map(DeedFile::to_known_deed).collect(),
             ..Device::plain(file.name.get_ref(), kind)
         }
     };
@@ -110,7 +110,7 @@ pub(super) fn accounts(files: &[DeviceFile], folder: &Path) -> Result<Accounts, 
     for file in files {
         let paths = counters::paths(&file.paths, file.counters.is_some())?;
         if let Some(counters) = &file.counters {
-            let of_one = counters::resolve(counters, (&file.ports, paths), folder)?;
+            let of_one = counters::resolve(counters, &file.ports, paths, folder)?;
             accounts.insert(file.name.get_ref().clone(), of_one);
         }
     }
@@ -155,7 +155,7 @@ fn hooks_of(file: &DeviceFile) -> Result<DeviceHooks, Fault> {
 }
 
 impl DeedFile {
-    fn known(&self) -> KnownDeed {
+    fn to_known_deed(&self) -> KnownDeed {
         let settle = settle(self).unwrap_or(SETTLED_WITHIN);
         KnownDeed { name: self.name.get_ref().clone(), undo: self.undo.is_some(), settle }
     }

@@ -81,7 +81,7 @@ pub(super) fn server(text: &str) -> Option<(String, u16)> {
 }
 
 /// Returns the words before an agent's own command, if it is started by ssh or here.
-pub(super) fn become_of((host, text): (&HostFile, &Text)) -> Result<(String, String), Fault> {
+pub(super) fn become_of(host: &HostFile, text: &Text) -> Result<(String, String), Fault> {
     let fault = |message: String, hint: &str| Fault::new(text.span(), message, hint);
     let plain = |word: &str| word.chars().all(|c| c.is_ascii_alphanumeric() || "_./=-".contains(c));
     let words: Vec<&str> = text.get_ref().split_whitespace().collect();

@@ -205,7 +205,7 @@ mod tests {
             cable: Cable::Virtual,
             one_machine: true,
         };
-        let line_rates = LineRates::of(&calibration, place);
+        let line_rates = LineRates::from_calibration(&calibration, place);
         let text = render::text(&calibration.page(&line_rates), Screen::PLAIN);
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
         for words in ["14,880,952", "100,000", "99.5", "10.0", "1,235", "af-xdp   the kernel"] {

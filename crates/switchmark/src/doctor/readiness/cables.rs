@@ -57,7 +57,7 @@ pub(super) struct Hearing {
 }
 
 impl Hearing {
-    pub(super) fn of(topology: &Topology, proofs: &[Proof]) -> Self {
+    pub(super) fn from_proofs(topology: &Topology, proofs: &[Proof]) -> Self {
         let asked = proofs.iter().map(|proof| proof.port.clone()).collect();
         Self { asked, cut_off: cut_off(topology, proofs) }
     }

@@ -44,7 +44,7 @@ pub(super) fn groups(found: &FabricFinding) -> Vec<Answer> {
         let groups = scene.groups.as_ref()?;
         let (headline, text) = structure(groups);
         let answer = stated(text, &groups.value).with_headline(Headline::written(headline));
-        Some(answer.stating(&groups.uplinks).asked("Oversubscribed uplinks"))
+        Some(answer.stating(&groups.uplinks).with_question("Oversubscribed uplinks"))
     };
     found.scenes.iter().filter_map(answer).collect()
 }

@@ -224,7 +224,7 @@ values! {
 impl Cases {
     /// Reason in the row of a test that cannot be run.
     pub(super) fn reason_in_words(value: &Figure) -> String {
-        value.in_words(Key::Reason).unwrap_or_default()
+        value.condition_text(Key::Reason).unwrap_or_default()
     }
 }
 

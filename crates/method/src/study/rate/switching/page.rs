@@ -141,7 +141,7 @@ fn mac_table(device: &DeviceFinding, entries: &Figure) -> Option<Answer> {
     let is_known = entries.verdict == Verdict::DeviceLimited;
     let text = if is_known { "" } else { "No more addresses were tried." };
     let answer = stated(text.to_owned(), entries).led_by(entries).of_case(device.label(""));
-    Some(answer.bounded((!is_known).then_some(Bound::Least)).asked("MAC table, entries"))
+    Some(answer.bounded((!is_known).then_some(Bound::Least)).with_question("MAC table, entries"))
 }
 
 impl DeviceFinding {

@@ -37,7 +37,7 @@ fn time_spent(case: &StorageCase) -> Option<Answer> {
 
 /// Creates an answer led by the operations a second, with their job and device.
 fn operations(text: String, case: &StorageCase) -> Answer {
-    Answer::new(text).led_by(&case.all.rate).asked("IOPS").of_case(label(case))
+    Answer::new(text).led_by(&case.all.rate).with_question("IOPS").of_case(label(case))
 }
 
 /// `4 KiB write, 1 job, QD 1, bridge`
@@ -141,7 +141,7 @@ fn added(case: &StorageCase) -> Option<Answer> {
         if is_none { "Not significant. " } else { "" },
         words::value(Unit::Nanoseconds, predicted.value?),
     );
-    let headline = Headline::of(observed).map(Headline::signed);
+    let headline = Headline::from_figure(observed).map(Headline::signed);
     let answer = stated(text, observed).with_headline(headline).of_case(label(case));
-    Some(answer.asked("Added to each operation").stating([predicted]))
+    Some(answer.with_question("Added to each operation").stating([predicted]))
 }

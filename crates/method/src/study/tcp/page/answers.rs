@@ -37,7 +37,7 @@ fn answer(found: &TcpFinding, case: &TcpCase) -> Answer {
     let is_both = case.test == TcpDirection::Bidirectional;
     // In both directions at once acknowledgements take their share, so a lower rate is no answer.
     if case.whole.share().is_none() || (is_full.is_none() && is_both) {
-        return answer.asked("TCP goodput");
+        return answer.with_question("TCP goodput");
     }
     let of = if is_both { " of what acknowledgements of the other way leave" } else { "" };
     answer.add(&format!(" {}", line_rate_rule(is_full, of)), []);

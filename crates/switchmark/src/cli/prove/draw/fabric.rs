@@ -33,7 +33,7 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
     }
     let truths = match kind {
         Kind::LineRate => vec![nonblocking(true)],
-        _ => uplinks(chance, kind, (rate, total), &mut profile),
+        _ => uplinks(chance, kind, rate, total, &mut profile),
     };
     let question = Question::Fabric {};
     Case { world, kind, seed: chance.seed(), rigor, mtu: 1500, profile, question, truths }
@@ -61,7 +61,8 @@ fn nonblocking(yes: bool) -> Truth {
 fn uplinks(
     chance: &mut Chance,
     kind: Kind,
-    (rate, total): (f64, u64),
+    rate: f64,
+    total: u64,
     profile: &mut String,
 ) -> Vec<Truth> {
     let groups = groups(chance, total);

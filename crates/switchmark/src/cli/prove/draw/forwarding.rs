@@ -54,7 +54,7 @@ struct Sheet {
 /// Draws a device of that kind.
 pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
     let size = chance.one(&SIZES);
-    let sheet = sheet(chance, kind, (world, rigor), size);
+    let sheet = sheet(chance, kind, world, rigor, size);
     let (goals, search) = goals(chance, world);
     let mut tests = vec![ForwardingTest::Throughput];
     if world == World::Sim {
@@ -69,7 +69,7 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
             tests.push(ForwardingTest::BackToBack);
         }
     }
-    let path = sheet.path(size, (world, rigor), &goals);
+    let path = sheet.path(size, world, rigor, &goals);
     let mut truths: Vec<_> = goals.iter().map(|goal| path.throughput(*goal)).collect();
     for test in &tests {
         match test {
@@ -117,7 +117,7 @@ fn goals(chance: &mut Chance, world: World) -> (Vec<GoalName>, SearchKind) {
     (goals, search)
 }
 
-fn sheet(chance: &mut Chance, kind: Kind, (world, rigor): (World, Profile), size: u32) -> Sheet {
+fn sheet(chance: &mut Chance, kind: Kind, world: World, rigor: Profile, size: u32) -> Sheet {
     let wire = f64::from(8 * (size + 20));
     // Frames a second on the ports: as many as virtual time affords in trials of this length, or as
     // a model keeps up with in real time.
@@ -205,7 +205,7 @@ impl Sheet {
         self.delay_s = if chance.yes(0.2) { chance.between(0.05, 0.15) } else { 0.0 };
     }
 
-    fn path(&self, size: u32, (world, rigor): (World, Profile), goals: &[GoalName]) -> Path {
+    fn path(&self, size: u32, world: World, rigor: Profile, goals: &[GoalName]) -> Path {
         let frame = f64::from(size);
         let wire = f64::from(8 * (size + 20));
         let line = self.ports[0].min(self.ports[1]) / wire;

@@ -105,10 +105,10 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
     let sizes = [512, 4 << 10, 16 << 10, 64 << 10, 1 << 20];
     let question = if kind == Kind::FullLink || (replicas > 0 && chance.yes(0.5)) {
         let under_way = [chance.one(&[16, 64]), 4];
-        question(chance, (&sizes[1..largest], fast), under_way, replicas)
+        question(chance, &sizes[1..largest], fast, under_way, replicas)
     } else {
         let under_way = [chance.one(&[1, 1, 4, 16]), chance.one(&[1, 1, 4])];
-        question(chance, (&sizes[..largest], fast), under_way, replicas)
+        question(chance, &sizes[..largest], fast, under_way, replicas)
     };
     let truths = Vec::new();
     let profile = sheet.profile();
@@ -120,7 +120,8 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
 
 fn question(
     chance: &mut Chance,
-    (sizes, fast): (&[u64], bool),
+    sizes: &[u64],
+    fast: bool,
     [iodepth, numjobs]: [u16; 2],
     replicas: u16,
 ) -> Question {

@@ -54,7 +54,7 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
             let fills = buffer < 0.8 * trial_s * rate / 16.0;
             congestion(&mut profile, fills)
         }
-        Kind::Policed => storm_control(chance, (rate, rigor), &mut profile),
+        Kind::Policed => storm_control(chance, rate, rigor, &mut profile),
         Kind::ShortUplinks | Kind::PacketLimit => patterns(chance, kind, rate, &mut profile),
         _ => tables(chance, kind, rate, &mut profile),
     };
@@ -137,7 +137,8 @@ fn congestion(profile: &mut String, fills: bool) -> (Vec<SwitchTest>, Vec<Truth>
 /// Draws a limit on broadcasts a second, and a bucket of up to a second of them.
 fn storm_control(
     chance: &mut Chance,
-    (rate, rigor): (f64, Profile),
+    rate: f64,
+    rigor: Profile,
     profile: &mut String,
 ) -> (Vec<SwitchTest>, Vec<Truth>) {
     let line = rate / f64::from(8 * (SIZE + 20));

@@ -57,8 +57,8 @@ pub(super) fn table(found: &ForwardingFinding) -> Option<Table> {
         .value("offered", |way| &way.found.offered)
         .value("sent", |way| &way.found.sent)
         .value("lost", |way| &way.found.lost)
-        .known("duplicated", |way| Some(&way.found.told_apart.as_ref()?[0]))
-        .known("reordered", |way| Some(&way.found.told_apart.as_ref()?[1]))
+        .value_or_missing("duplicated", |way| Some(&way.found.told_apart.as_ref()?[0]))
+        .value_or_missing("reordered", |way| Some(&way.found.told_apart.as_ref()?[1]))
         .samples("n", |way| {
             let FloodCounts { offered, sent, lost, told_apart, .. } = way.found;
             [offered, sent, lost].into_iter().chain(told_apart.iter().flatten()).collect()

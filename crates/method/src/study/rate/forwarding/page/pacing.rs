@@ -108,7 +108,7 @@ fn table(found: &ForwardingFinding) -> Option<Table> {
             Cell::quantity(Unit::Nanoseconds, Some(side.way.found.nominal_ns))
         })
         .columns(QUANTILES.map(words::quantile), |side, at| Cell::value(&side.gaps[at]))
-        .known("in bursts", |side| side.bursts)
+        .value_or_missing("in bursts", |side| side.bursts)
         .samples("gaps", |side| vec![&side.gaps[0]])
         .table()
         .sparing(&["gaps"])

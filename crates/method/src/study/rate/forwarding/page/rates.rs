@@ -59,7 +59,7 @@ fn table(rates: &[Rated<'_>]) -> Table {
         .column("what", |rated| Cell::text(rated.kind().name()))
         .column("frames/s", |rated| bounded(&rated.way.with(rated.value())))
         .column("of line rate", |rated| Cell::number_or_missing(share_in_words(rated.value())))
-        .known("direct cable", |rated| rated.cable)
+        .value_or_missing("direct cable", |rated| rated.cable)
         .samples("n", |rated| vec![rated.value()])
         .limit(|rated| vec![rated.value()])
         .table()

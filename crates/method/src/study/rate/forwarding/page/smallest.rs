@@ -80,6 +80,6 @@ fn answer(question: &str, part: &Part<'_>, several: bool) -> Answer {
         .led_by(part.way.found)
         .bounded(part.bound)
         .with_gauge(gauge)
-        .asked(question)
+        .with_question(question)
         .of_case(labels.collect::<Vec<_>>().join(", "))
 }

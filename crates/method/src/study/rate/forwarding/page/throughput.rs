@@ -70,7 +70,7 @@ fn no_rate(rated: &Rated<'_>, several: bool) -> Answer {
     } else {
         "No load that was tried passed."
     };
-    Answer { text: text.to_owned(), ..rated.answer(several) }.asked("Throughput")
+    Answer { text: text.to_owned(), ..rated.answer(several) }.with_question("Throughput")
 }
 
 /// Explanations of the goals that occur.
