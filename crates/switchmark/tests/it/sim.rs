@@ -537,7 +537,7 @@ fn a_slow_port_is_named_and_the_switch_not_blamed() {
             .output()
             .expect("switchmark starts");
         let rows = json(&ran);
-        let of = |metric: &str| -> Vec<serde_json::Value> {
+        let of = |metric: &str| -> Vec<Value> {
             let all = rows["figures"].as_array().expect("figures").iter();
             all.filter(|figure| figure["metric"] == metric).cloned().collect()
         };
@@ -546,7 +546,7 @@ fn a_slow_port_is_named_and_the_switch_not_blamed() {
         let expected: &[&str] = if slow { &["h4/eth1"] } else { &[] };
         assert_eq!(named, expected, "{rows}");
         let answer = of("nonblocking")[0]["value"].clone();
-        let expected = if slow { serde_json::Value::Null } else { 1.0.into() };
+        let expected = if slow { Value::Null } else { 1.0.into() };
         assert_eq!(answer, expected, "{rows}");
     }
 }

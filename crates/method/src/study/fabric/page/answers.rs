@@ -32,7 +32,9 @@ pub(super) fn slow_ports(found: &FabricFinding) -> Vec<Answer> {
              with another port's and run again.",
             port.partners
         );
-        stated(text, &port.value).led_by(&port.value).asked(format!("Slow port {}", port.name))
+        stated(text, &port.value)
+            .led_by(&port.value)
+            .with_question(format!("Slow port {}", port.name))
     };
     found.scenes.iter().flat_map(|scene| &scene.slow).map(answer).collect()
 }
