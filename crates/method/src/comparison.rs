@@ -234,7 +234,7 @@ impl Compared {
 /// Compares `subject` with `reference`; `margin` is the relative difference that does not matter.
 pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compared {
     let interleaved = subject.run == reference.run;
-    let (own, others) = (Values::of(subject), Values::of(reference));
+    let (own, others) = (Values::from_side(subject), Values::from_side(reference));
     let all = others.cases().filter_map(|case| row(case, &own, &others, interleaved, margin));
     let (mut parts, mut rows): (Vec<Row>, Vec<Row>) = all.partition(|row| row.part().is_some());
     let primary = question::primary(&rows);
@@ -262,7 +262,7 @@ pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compare
     });
     let control = control_of(subject.figures);
     let measured = Measured { interleaved, control, direct, another_time };
-    let attribution = attribution::attribute((&rows, primary), measured);
+    let attribution = attribution::attribute(&rows, primary, measured);
     let lacking = others.names_lacking_in(&own);
     let (subject, reference) = (subject.name.to_owned(), reference.name.to_owned());
     Compared {

@@ -33,7 +33,7 @@ pub fn sizes_in_words(study: &StudySpec, topology: &Topology) -> Vec<String> {
         }
         StudySpec::Forwarding(spec) => {
             let link = spec.link(topology);
-            spec.frames.iter().map(|mix| frames((spec, link), mix)).collect()
+            spec.frames.iter().map(|mix| frames(spec, link, mix)).collect()
         }
         StudySpec::Switching(spec) => {
             let link = spec.link(topology);
@@ -49,7 +49,7 @@ pub fn sizes_in_words(study: &StudySpec, topology: &Topology) -> Vec<String> {
     }
 }
 
-fn frames((spec, link): (&ForwardingSpec, Option<Rate>), asked: &FrameMix) -> String {
+fn frames(spec: &ForwardingSpec, link: Option<Rate>, asked: &FrameMix) -> String {
     let mix = spec.sent(asked);
     let line = line_rate_in_words(link.map(|link| (link, mix.line_rate(link))));
     let Some(size) = mix.single() else {

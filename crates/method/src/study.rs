@@ -215,7 +215,7 @@ impl StudySpec {
             return Ok(finding);
         }
         let mut doubts = Doubts::default();
-        let mut seen = Observed::new(testbed, |trial, record| doubts.hear(trial, record));
+        let mut seen = Observed::new(testbed, |trial, record| doubts.observe(trial, record));
         let mut finding = self.ask(&mut seen, seed)?;
         doubts.mark(finding.values());
         line_share::mark(finding.values());
@@ -231,7 +231,8 @@ impl StudySpec {
     pub fn find_as(
         &self,
         place: StudyPlace,
-        (testbed, asked): (&mut dyn Testbed, &mut u64),
+        testbed: &mut dyn Testbed,
+        asked: &mut u64,
         seed: u64,
     ) -> Result<Box<dyn Finding>, TestbedError> {
         if self.campaign().is_some() {
@@ -254,10 +255,11 @@ impl StudySpec {
     pub fn run_as(
         &self,
         place: StudyPlace,
-        numbered: (&mut dyn Testbed, &mut u64),
+        testbed: &mut dyn Testbed,
+        asked: &mut u64,
         seed: u64,
     ) -> Result<Vec<Figure>, TestbedError> {
-        Ok(self.find_as(place, numbered, seed)?.rows())
+        Ok(self.find_as(place, testbed, asked, seed)?.rows())
     }
 
     /// True if the study has a frame size to vary.

@@ -279,7 +279,7 @@ fn studies_replay_to_the_same_figures_and_fill_a_report() {
     let mut replay = Recorded::in_order(&run.topology, &records);
     let mut asked = 0;
     let page = |(place, study): (method::StudyPlace, &StudySpec)| {
-        let found = study.find_as(place, (&mut replay, &mut asked), run.seed);
+        let found = study.find_as(place, &mut replay, &mut asked, run.seed);
         (place.number, found.expect("the study ends").page())
     };
     let pages: Vec<_> = method::numbered(&run.studies).map(page).collect();

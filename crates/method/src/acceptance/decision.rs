@@ -136,7 +136,7 @@ pub struct Acceptance {
 
 impl Acceptance {
     /// Decides the claims by the figures.
-    pub fn of(claims: &[SheetClaim], figures: &[Figure]) -> Self {
+    pub fn from_figures(claims: &[SheetClaim], figures: &[Figure]) -> Self {
         Self { decided: claims.iter().map(|claim| decide(claim, figures)).collect() }
     }
 
@@ -265,7 +265,7 @@ fn judged_as_read(claim: &SheetClaim, figure: &Figure, of: usize) -> (Decision, 
     }
     let own = figure.verdict == Verdict::DeviceLimited;
     let (low, high) = (figure.low.or(figure.value), figure.high.or(figure.value));
-    let says = match Claim::of(figure).says {
+    let says = match Claim::from_figure(figure).says {
         Says::Nothing => without_bypass(figure),
         says => says,
     };

@@ -166,7 +166,7 @@ fn value(figure: &Figure) -> String {
         None => "–".to_owned(),
     };
     let least = figure.value.or(figure.low);
-    match Claim::of(figure).says {
+    match Claim::from_figure(figure).says {
         Says::AtLeast(_) if figure.verdict == Verdict::LinkLimited => bound("line rate,", least),
         Says::AtLeast(_) => bound("at least", least),
         Says::AtMost(_) => bound("at most", figure.high.or(figure.value)),

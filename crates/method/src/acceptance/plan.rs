@@ -69,7 +69,8 @@ pub fn studies(claims: &[SheetClaim], bed: Bed) -> Vec<StudySpec> {
 /// Plans as many of these claims as fit a budget, in order; without one, all that the hosts permit.
 pub fn within(
     claims: &[SheetClaim],
-    (bed, topology): (Bed, &Topology),
+    bed: Bed,
+    topology: &Topology,
     budget: Option<Nanos>,
 ) -> Planned {
     let mut planned = Planned::default();

@@ -57,7 +57,8 @@ pub(super) struct Measured {
 /// Decides on attribution. The direct cable must be known to be equal in the primary figure, the
 /// row at `primary`. Other figures that are merely not shown to be equal are no obstacle.
 pub(super) fn attribute(
-    (rows, primary): (&[Row], Option<usize>),
+    rows: &[Row],
+    primary: Option<usize>,
     Measured { interleaved, control, direct, another_time }: Measured,
 ) -> Attribution {
     let mut reasons = Vec::new();

@@ -15,7 +15,8 @@ pub fn per_block(
     studies: &[StudySpec],
     topology: &Topology,
     records: &dyn Records,
-    (figures, seed): (&[Figure], u64),
+    figures: &[Figure],
+    seed: u64,
 ) -> Result<Comparable, TestbedError> {
     let mut comparable = Comparable::of_figures(figures);
     let mut index = None;
@@ -45,7 +46,7 @@ pub fn per_block(
         };
         for block in 0..count {
             let mut recorded = Recorded::within_block(topology, records, index, block);
-            comparable.add(block as usize, &alone.run_as(place, (&mut recorded, &mut 0), seed)?);
+            comparable.add(block as usize, &alone.run_as(place, &mut recorded, &mut 0, seed)?);
         }
     }
     Ok(comparable)

@@ -104,7 +104,7 @@ pub(super) fn places(side: &Side<'_>) -> Vec<Option<Place>> {
 
 impl Values {
     /// Collects the run's figures, and those of each block if it has blocks.
-    pub(super) fn of(side: &Side<'_>) -> Self {
+    pub(super) fn from_side(side: &Side<'_>) -> Self {
         Self::placed(side.comparable, &places(side))
     }
 
@@ -113,7 +113,7 @@ impl Values {
         let mut values = Self::default();
         let mut take = |kind: u32, value: f64, block: Option<usize>| {
             if let Some(place) = &places[kind as usize] {
-                values.take((&comparable.kinds.figures[kind as usize], place), value, block);
+                values.take(&comparable.kinds.figures[kind as usize], place, value, block);
             }
         };
         for (kind, value) in &comparable.whole {
@@ -166,7 +166,7 @@ impl Values {
         self.bypass.get(case)
     }
 
-    fn take(&mut self, (kind, place): (&Figure, &Place), value: f64, block: Option<usize>) {
+    fn take(&mut self, kind: &Figure, place: &Place, value: f64, block: Option<usize>) {
         let into = if place.is_bypass { &mut self.bypass } else { &mut self.device };
         if !into.contains_key(&place.case) {
             if block.is_none() && !self.order.contains(&place.case) {

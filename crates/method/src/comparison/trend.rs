@@ -235,7 +235,7 @@ impl Trends {
         let Self { runs, order, all, .. } = self;
         let devices: BTreeSet<&Option<String>> = order.iter().map(|key| &key.0).collect();
         let several = devices.len() > 1;
-        let of = |key: &Key| series((key, several), &all[key], &runs, margin);
+        let of = |key: &Key| series(key, several, &all[key], &runs, margin);
         let mut found: Vec<(Series, f64)> = order.iter().filter_map(of).collect();
         decide(&mut found);
         let series = found.into_iter().map(|(series, _)| series).collect();
@@ -245,7 +245,8 @@ impl Trends {
 
 /// Builds a figure's series, with the p-value of its clearest step, corrected for all places.
 fn series(
-    (key, several): (&Key, bool),
+    key: &Key,
+    several: bool,
     cells: &Cells,
     places: &[Place],
     margin: f64,
@@ -256,14 +257,14 @@ fn series(
     }
     let runs: Vec<usize> = cells.own.iter().map(|(run, _)| *run).collect();
     let own = || cells.own.iter().map(|(_, blocks)| &**blocks);
-    let plain = Sample::of(own(), Scale::Shift)?;
+    let plain = Sample::from_runs(own(), Scale::Shift)?;
     let is_positive = plain.values.iter().all(|value| *value > 0.0);
     let scale = if is_positive { Scale::Ratio } else { Scale::Shift };
     let limit = match scale {
         Scale::Ratio => margin.ln_1p(),
         Scale::Shift => margin * median(&plain.values)?.abs(),
     };
-    let sample = if is_positive { Sample::of(own(), scale)? } else { plain.clone() };
+    let sample = if is_positive { Sample::from_runs(own(), scale)? } else { plain.clone() };
     let firsts: Vec<usize> =
         (1..runs.len()).filter(|at| places[runs[*at]].name != places[runs[at - 1]].name).collect();
     let splits = sample.splits(limit);
@@ -330,7 +331,7 @@ fn cable(cells: &Cells, runs: &[usize], moved: &Moved) -> Cable {
     // The cable has no run that the device lacks.
     let beside: Vec<&[f64]> = cells.cable.iter().map(|(_, blocks)| &**blocks).collect();
     let first = runs.iter().position(|run| *run == moved.since).unwrap_or(0);
-    let split = Sample::of(beside.iter().copied(), Scale::Shift)
+    let split = Sample::from_runs(beside.iter().copied(), Scale::Shift)
         .filter(|_| beside.len() == runs.len())
         .and_then(|sample| sample.splits(0.0)?.at(first));
     let Some(split) = split else { return Cable::None };
@@ -348,7 +349,7 @@ struct Sample {
 }
 
 impl Sample {
-    fn of<'a>(runs: impl Iterator<Item = &'a [f64]>, scale: Scale) -> Option<Self> {
+    fn from_runs<'a>(runs: impl Iterator<Item = &'a [f64]>, scale: Scale) -> Option<Self> {
         let (mut values, mut variances) = (Vec::new(), Vec::new());
         for blocks in runs {
             let on_scale = |value: &f64| if scale == Scale::Ratio { value.ln() } else { *value };

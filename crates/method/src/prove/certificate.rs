@@ -162,7 +162,8 @@ impl Certificate {
     /// any claim is wrong.
     pub fn add(
         &mut self,
-        (place, device): (&Place, u64),
+        place: &Place,
+        device: u64,
         truths: &[Truth],
         figures: &[Figure],
         again: &str,
@@ -171,7 +172,7 @@ impl Certificate {
         let before = self.wrong.len();
         for figure in figures {
             let Some(truth) = truths.iter().find(|truth| truth.is_about(figure)) else { continue };
-            let claim = Claim::of(figure);
+            let claim = Claim::from_figure(figure);
             let judged = judge(&claim, truth);
             tally.count(&judged, truth.reachable);
             let missed = [judged.covered, judged.bracketed].contains(&Some(false));
@@ -295,11 +296,11 @@ mod tests {
             Truth::new(Metric::Throughput, Unit::FramesPerSecond, known).at(Key::Path, "device");
         let truths = [truth];
         let mut certificate = Certificate::new();
-        assert!(!certificate.add((&place, 0), &truths, &[figure(1650.0)], "again"));
-        assert!(certificate.add((&place, 1), &truths, &[figure(0.0)], "again"));
+        assert!(!certificate.add(&place, 0, &truths, &[figure(1650.0)], "again"));
+        assert!(certificate.add(&place, 1, &truths, &[figure(0.0)], "again"));
         let mut cable = figure(3e6);
         cable.set(Key::Path, "bypass");
-        assert!(!certificate.add((&place, 2), &truths, &[cable], "again"));
+        assert!(!certificate.add(&place, 2, &truths, &[cable], "again"));
         let total = certificate.total();
         assert_eq!((total.devices, total.asked, total.right, total.wrong), (3, 2, 1, 1));
         assert_eq!((total.reachable, total.reachable_open), (2, 0));

@@ -60,7 +60,7 @@ pub enum Says {
 
 impl Claim {
     /// Derives the claim of a figure.
-    pub fn of(figure: &Figure) -> Self {
+    pub fn from_figure(figure: &Figure) -> Self {
         Self { says: says(figure), figure: figure.clone() }
     }
 }

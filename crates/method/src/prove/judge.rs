@@ -44,7 +44,7 @@ pub fn judge(claim: &Claim, truth: &Truth) -> Judged {
     if let Known::FillsLink(full) = truth.known {
         return plain(limit(claim.figure.verdict, full));
     }
-    let Some(range) = Range::of(&truth.known, &claim.figure) else {
+    let Some(range) = Range::from_known(&truth.known, &claim.figure) else {
         return plain(other(&claim.says, &truth.known));
     };
     match claim.says {
@@ -172,7 +172,7 @@ struct Range {
 
 impl Range {
     /// Range of a known value; `None` if it is not a number.
-    fn of(known: &Known, figure: &Figure) -> Option<Self> {
+    fn from_known(known: &Known, figure: &Figure) -> Option<Self> {
         match known {
             Known::Number { low, high } => {
                 let slack = if figure.unit == Unit::Ratio { TOLERANCE } else { TOLERANCE * high };

@@ -99,7 +99,7 @@ impl TrialAccount {
     }
 
     /// Number of unusable trials and the reasons, one per line; `None` if all count.
-    pub fn in_words(&self) -> Option<String> {
+    pub fn describe_unusable(&self) -> Option<String> {
         let unusable = self.invalid + self.failed;
         if unusable == 0 {
             return None;
@@ -216,7 +216,7 @@ mod tests {
             };
             let reasons = trials.iter().enumerate().map(reason).collect();
             let account = TrialAccount { valid: 36, invalid: 22, failed: 0, reasons };
-            account.in_words().expect("words")
+            account.describe_unusable().expect("words")
         };
         let first = |told: &str| told.lines().next().unwrap_or_default().to_owned();
         assert_eq!(first(&of(&[20, 2])), "22 of 58 trials were not valid:");

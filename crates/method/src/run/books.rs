@@ -85,10 +85,10 @@ impl Books {
 
 /// Answers and section about frame loss per device and about devices' own counters; `None` if no
 /// device counted.
-pub(super) fn told(prefix: &str, books: &Books) -> Option<(Vec<Answer>, Section)> {
+pub(super) fn report_losses(prefix: &str, books: &Books) -> Option<(Vec<Answer>, Section)> {
     let sums = books.sums();
     let doubts = &books.doubts;
-    let held = books.held.told();
+    let held = books.held.summarise();
     if sums.is_empty() && doubts.is_empty() && held.is_none() {
         return None;
     }
@@ -129,7 +129,7 @@ pub(super) fn sentences(books: &Books) -> Vec<String> {
 fn of_one(who: &Who, sum: &Sum) -> Vec<Block> {
     let Some(table) = table(who, sum) else { return Vec::new() };
     let deaths = sum.deaths.iter().map(|((place, _), frames)| (place, *frames));
-    let picture = lost_at(who.in_words(), deaths);
+    let picture = lost_at(who.to_phrase(), deaths);
     vec![Block::Pictures(vec![picture]), Block::Table(table)]
 }
 
@@ -155,7 +155,7 @@ fn lost_at<'a>(device: String, deaths: impl Iterator<Item = (&'a Place, u64)>) -
 
 fn sentence(who: &Who, sum: &Sum) -> String {
     let trials = in_trials(sum.trials);
-    let by = format!("By the counters of {} and the hosts", who.in_words());
+    let by = format!("By the counters of {} and the hosts", who.to_phrase());
     let sent = format!("{} frames sent in {trials}", words::count(sum.sent));
     let off = sum.unexplained.unsigned_abs().max(sum.contradicted);
     let others = format!("counters moved by {} for frames of others", words::count(off));
@@ -166,7 +166,7 @@ fn sentence(who: &Who, sum: &Sum) -> String {
     }
     let most = sum.deaths.iter().max_by_key(|(_, frames)| **frames);
     let most = most.map_or_else(String::new, |((place, counter), frames)| {
-        let how = counter.as_deref().map_or("missing".to_owned(), in_words);
+        let how = counter.as_deref().map_or("missing".to_owned(), counter_meaning);
         let more = if sum.deaths.len() > 1 { ", the others below" } else { "" };
         format!(": {} at {place} ({how}){more}", words::count(*frames))
     });
@@ -191,8 +191,9 @@ fn table(who: &Who, sum: &Sum) -> Option<Table> {
         .deaths
         .iter()
         .map(|((place, counter), frames)| {
-            let how =
-                counter.as_deref().map_or_else(|| "more came in than went on".to_owned(), in_words);
+            let how = counter
+                .as_deref()
+                .map_or_else(|| "more came in than went on".to_owned(), counter_meaning);
             vec![
                 Cell::text(place.to_string()),
                 Cell::text(how).with_note(counter.clone().unwrap_or_default()),
@@ -211,13 +212,13 @@ fn table(who: &Who, sum: &Sum) -> Option<Table> {
         ]);
     }
     let caption =
-        format!("Where the frames of {} died, in the order of their way.", who.in_words());
+        format!("Where the frames of {} died, in the order of their way.", who.to_phrase());
     let head = ["where", "what says so", "frames", "of those lost"];
     Table::new(caption, head).with_rows(rows).unless_empty()
 }
 
 /// Meaning of a counter in words.
-fn in_words(counter: &str) -> String {
+fn counter_meaning(counter: &str) -> String {
     match counter {
         RX_DROPPED | TX_DROPPED => "discarded",
         QDISC_DROPS => "dropped by its queue",

@@ -21,7 +21,7 @@ const MOST_TEXTS: usize = 4;
 
 /// Builds the section.
 pub fn section(prefix: &str, meta: &RunMeta, ran: &Ran) -> Section {
-    let mut blocks = vec![Block::Glossary(asked(meta))];
+    let mut blocks = vec![Block::Glossary(run_parameters(meta))];
     blocks.push(Block::Subheading("How each trial ran".to_owned()));
     blocks.push(Block::Glossary(ran.lines()));
     blocks.push(Block::Subheading("Hosts".to_owned()));
@@ -43,7 +43,7 @@ pub fn section(prefix: &str, meta: &RunMeta, ran: &Ran) -> Section {
 pub fn of_sweep(prefix: &str, meta: &RunMeta) -> Section {
     let studies = serde_json::to_string_pretty(&meta.studies).unwrap_or_default();
     let own = ["run", "testbed"];
-    let asked = asked(meta).into_iter().filter(|(term, _)| !own.contains(&term.as_str()));
+    let asked = run_parameters(meta).into_iter().filter(|(term, _)| !own.contains(&term.as_str()));
     let blocks = vec![
         Block::Glossary(asked.collect()),
         Block::FoldedText { summary: "What was asked, in full".to_owned(), text: studies },
@@ -51,7 +51,7 @@ pub fn of_sweep(prefix: &str, meta: &RunMeta) -> Section {
     Section { id: format!("{prefix}-conditions"), heading: "Conditions".to_owned(), blocks }
 }
 
-fn asked(meta: &RunMeta) -> Vec<(String, String)> {
+fn run_parameters(meta: &RunMeta) -> Vec<(String, String)> {
     let studies: Vec<&str> = meta.studies.iter().map(crate::study::StudySpec::name).collect();
     [
         ("run", meta.id.clone()),
@@ -124,7 +124,7 @@ impl Ran {
     }
 
     fn lines(&self) -> Vec<(String, String)> {
-        let each = self.said.iter().map(|(term, texts)| ((*term).to_owned(), listed(texts)));
+        let each = self.said.iter().map(|(term, texts)| ((*term).to_owned(), join_texts(texts)));
         let mut lines: Vec<(String, String)> = each.collect();
         if self.spread > 0 {
             let spread = words::time(self.spread as f64);
@@ -135,7 +135,7 @@ impl Ran {
     }
 }
 
-fn listed(texts: &BTreeSet<String>) -> String {
+fn join_texts(texts: &BTreeSet<String>) -> String {
     let more = texts.len().saturating_sub(MOST_TEXTS);
     let first: Vec<String> = texts.iter().take(MOST_TEXTS).cloned().collect();
     let more = if more > 0 { format!("; and {more} others") } else { String::new() };

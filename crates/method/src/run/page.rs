@@ -76,7 +76,7 @@ impl ReportInput<'_> {
             ..Page::default()
         };
         if !claims.is_empty() {
-            let held = Acceptance::of(claims, figures);
+            let held = Acceptance::from_figures(claims, figures);
             page.answers.extend(held.answers());
             page.sections.push(held.section(&anchor));
         }
@@ -99,14 +99,14 @@ impl ReportInput<'_> {
 
     /// Adds the results of the campaign or of each study, and the places of frame loss.
     fn add_sections(&self, page: &mut Page, anchor: &str) {
-        if let Some(told) = campaign::told(anchor, self.meta, self.figures, self.comparable) {
+        if let Some(told) = campaign::report(anchor, self.meta, self.figures, self.comparable) {
             page.answers.extend(told.answers);
             page.sections.extend(told.sections);
         } else {
             page.sections.extend(studies::sections(anchor, self));
             page.background.extend(conformance::sections(anchor, self));
         }
-        if let Some((said, section)) = books::told(anchor, &self.trials.books) {
+        if let Some((said, section)) = books::report_losses(anchor, &self.trials.books) {
             // A lab's own devices go to the background.
             let place = if said.is_empty() { &mut page.background } else { &mut page.sections };
             place.push(section);
@@ -122,5 +122,5 @@ const NO_FIGURE: &str =
 /// `None`.
 fn left_out(account: &TrialAccount) -> Option<String> {
     let many = account.failed > 0 || account.valid < account.invalid;
-    account.in_words().filter(|_| many)
+    account.describe_unusable().filter(|_| many)
 }

@@ -27,7 +27,7 @@ pub(super) struct Accounts {
 
 impl Accounts {
     /// Accounts of one trial; `None` if the device reported nothing or the trial does not count.
-    pub(super) fn of(trial: &Trial, record: &TrialRecord) -> Option<Self> {
+    pub(super) fn from_trial(trial: &Trial, record: &TrialRecord) -> Option<Self> {
         let told = record.ports.iter().any(|port| port.side == Side::Reported);
         let counts = record.outcome == Outcome::Valid && trial.path == Path::Device;
         if !told || !counts {

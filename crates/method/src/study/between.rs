@@ -41,7 +41,7 @@ impl Between {
     /// Returns the named pair; a missing end becomes the next host's port. `None` if nothing is
     /// named.
     pub(super) fn pair(&self, topology: &Topology) -> Result<Option<Pair>, SpecProblem> {
-        self.known(topology)?;
+        self.check_ports(topology)?;
         let one = |what, ports: &[PortRef]| match ports {
             [] => Ok(None),
             [port] => Ok(Some(port.clone())),
@@ -110,7 +110,7 @@ impl Between {
         device: Option<&str>,
         topology: &Topology,
     ) -> Result<(), SpecProblem> {
-        self.known(topology)?;
+        self.check_ports(topology)?;
         let at_device = topology.ports_of(device);
         let mut seen = BTreeSet::new();
         for port in self.from.iter().chain(&self.to) {
@@ -148,7 +148,7 @@ impl Between {
         Ok(())
     }
 
-    fn known(&self, topology: &Topology) -> Result<(), SpecProblem> {
+    fn check_ports(&self, topology: &Topology) -> Result<(), SpecProblem> {
         self.from.iter().chain(&self.to).try_for_each(|port| problem::known_port(port, topology))
     }
 }

@@ -27,7 +27,7 @@ use trial::{Testbed, TestbedError, Topology};
 pub use cells::{Limits, allowed, combinations};
 pub use names::AS_FOUND;
 
-pub(crate) use page::{cell_table, told};
+pub(crate) use page::{cell_table, report};
 pub(crate) use typical::name;
 
 use figures::Ran;
@@ -253,7 +253,7 @@ impl CampaignSpec {
                     let study = place::study(self, cell, study);
                     let mut seat = watch.seat(&there, block, &name, self.settings(cell));
                     let seed = turn.seed.wrapping_add(at as u64);
-                    figures.extend(study.run_as(own, (&mut seat, &mut asked), seed)?);
+                    figures.extend(study.run_as(own, &mut seat, &mut asked, seed)?);
                 }
                 ran.push(Ran { cell: turn.cell, control: turn.control, block, figures });
             }

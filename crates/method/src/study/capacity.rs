@@ -61,7 +61,7 @@ pub(super) fn rate(topology: &Topology, pair: &Pair) -> Option<(Rate, Of)> {
 
 impl Capacity {
     /// Capacity of a pair's path from its first port to its second.
-    pub(super) fn of(topology: &Topology, pair: &Pair, segment: Segment) -> Option<Self> {
+    pub(super) fn for_pair(topology: &Topology, pair: &Pair, segment: Segment) -> Option<Self> {
         const IPV4: u32 = 20;
         const IPV6: u32 = 40;
         let ip_header = match topology.port(&pair.from)?.address {

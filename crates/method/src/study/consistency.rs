@@ -36,7 +36,7 @@ pub(super) struct Witness {
 
 impl Witness {
     /// Converts a trial; `None` if it was not a steady load between two ports, or does not count.
-    pub(super) fn of(trial: &Trial, record: &TrialRecord) -> Option<Self> {
+    pub(super) fn from_trial(trial: &Trial, record: &TrialRecord) -> Option<Self> {
         // A trial with an event shows the effect of that event.
         if !matches!(record.outcome, Outcome::Valid) || !trial.events.is_empty() {
             return None;
@@ -87,7 +87,7 @@ impl Witness {
     /// A trial shorter than the deciding one is ignored, as a queue may hide what a longer trial
     /// shows.
     pub(super) fn contradicts(&self, figure: &Figure) -> bool {
-        let Some(claim) = Claim::of(figure) else { return false };
+        let Some(claim) = Claim::from_figure(figure) else { return false };
         if !self.is_of(figure) || self.duration < claim.decided_in {
             return false;
         }
@@ -122,7 +122,7 @@ struct Claim {
 }
 
 impl Claim {
-    fn of(figure: &Figure) -> Option<Self> {
+    fn from_figure(figure: &Figure) -> Option<Self> {
         if figure.metric != Metric::Throughput || figure.unit != Unit::FramesPerSecond {
             return None;
         }

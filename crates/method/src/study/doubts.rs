@@ -87,9 +87,9 @@ impl Doubts {
     }
 
     /// Takes in a trial's record.
-    pub(super) fn hear(&mut self, trial: &Trial, record: &TrialRecord) {
-        self.witnesses.extend(Witness::of(trial, record));
-        if let Some(own) = Accounts::of(trial, record) {
+    pub(super) fn observe(&mut self, trial: &Trial, record: &TrialRecord) {
+        self.witnesses.extend(Witness::from_trial(trial, record));
+        if let Some(own) = Accounts::from_trial(trial, record) {
             let all = self.accounts.entry((trial.subject.clone(), frame_size(trial))).or_default();
             *all = all.with(own);
         }
@@ -250,7 +250,7 @@ mod tests {
             (Some("sw1"), 0, [vec![Caveat::ShortFlood], vec![], vec![]]),
         ] {
             let (mut seen, trial) = (Doubts::default(), trial(subject));
-            seen.hear(&trial, &flooded(&trial, others));
+            seen.observe(&trial, &flooded(&trial, others));
             let mut figures = vec![figure("sw1", 64), figure("sw2", 64), figure("sw1", 512)];
             seen.mark(&mut figures);
             let told = figures.iter().map(|figure| figure.caveats.clone()).collect::<Vec<_>>();
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn a_doubt_reaches_the_values_of_its_trial() {
         let (mut seen, trial) = (Doubts::default(), trial(Some("sw1")));
-        seen.hear(&trial, &TrialRecord { ordinal: 3, ..flooded(&trial, 500) });
+        seen.observe(&trial, &TrialRecord { ordinal: 3, ..flooded(&trial, 500) });
         let resting = |places: [u64; 2]| {
             let trials = Trials::between(places[0], places[1]);
             Figure { trials, ..figure("sw1", 64) }
@@ -283,11 +283,11 @@ mod tests {
     #[test]
     fn only_the_last_try_counts() {
         let mut seen = Doubts::default();
-        seen.hear(&trial(None), &flooded(&trial(None), 500));
+        seen.observe(&trial(None), &flooded(&trial(None), 500));
         assert_eq!(seen.said.len(), 1);
         let again = Trial { attempt: 1, ..trial(None) };
         let record = TrialRecord::failed(0, "it did not run".to_owned());
-        seen.hear(&again, &record);
+        seen.observe(&again, &record);
         assert!(seen.said.is_empty());
     }
 }

@@ -22,7 +22,7 @@ impl Noted {
     }
 
     /// Notes the attempt that counts, and whether the trial was repeated.
-    pub(super) fn hear(&mut self, tried: &Tried) {
+    pub(super) fn observe(&mut self, tried: &Tried) {
         self.trials.insert(tried.record.ordinal);
         if tried.repeated() {
             self.caveats.insert(Caveat::RepeatedTrials);

@@ -40,7 +40,7 @@ pub(super) struct Resolution {
 
 impl Outage {
     /// Compares the trials with the deed and those without.
-    pub(super) fn of(deeds: &[f64], controls: &[f64]) -> Self {
+    pub(super) fn from_trials(deeds: &[f64], controls: &[f64]) -> Self {
         let most = |values: &[f64]| values.iter().copied().max_by(f64::total_cmp);
         let (Some(longest), Some(own)) = (most(deeds), most(controls)) else {
             return Self::Untold;
@@ -113,7 +113,7 @@ mod tests {
             (&[900e3, 850e3, 1_000e3], &[], Outage::Untold),
             (&[], &own, Outage::Untold),
         ] {
-            assert_eq!(Outage::of(deeds, controls), expected, "{deeds:?}");
+            assert_eq!(Outage::from_trials(deeds, controls), expected, "{deeds:?}");
         }
     }
 }

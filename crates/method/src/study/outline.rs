@@ -105,7 +105,7 @@ impl Outline {
             (None, Some(limit)) => (limit, FrameRate(of_bucket(limit)), true),
             (None, None) => return Ok(()),
         };
-        problem::carried(load, (link, line_rate), is_limit)
+        problem::carried(load, link, line_rate, is_limit)
     }
 
     /// Refuses headers for which a port has no address, or too few.

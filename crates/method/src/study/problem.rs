@@ -392,14 +392,15 @@ pub(super) fn rate(
         return Err(out_of_range(what, &format!("{} frames/s", rate.0), "more than 0"));
     }
     link.map_or(Ok(()), |link| {
-        carried(PacedFrames { size, rate }, (link, link.line_rate(size)), false)
+        carried(PacedFrames { size, rate }, link, link.line_rate(size), false)
     })
 }
 
 /// Checks that a load is at most the line rate of its frame size; `is_limit` means a token bucket.
 pub(super) fn carried(
     PacedFrames { size, rate }: PacedFrames,
-    (link, line_rate): (Rate, FrameRate),
+    link: Rate,
+    line_rate: FrameRate,
     is_limit: bool,
 ) -> Result<(), SpecProblem> {
     if rate.0 <= line_rate.0 {

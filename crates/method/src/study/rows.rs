@@ -39,7 +39,7 @@ pub(super) struct Row {
 
 impl Row {
     /// Creates the row of a path; the caller sets the verdict and n.
-    pub(super) fn of(ways: &Ways, way: Way, profile: Profile) -> Self {
+    pub(super) fn for_path(ways: &Ways, way: Way, profile: Profile) -> Self {
         let quick = (profile == Profile::Quick).then_some(Caveat::QuickProfile);
         let caveats = ways.caveats(way).into_iter().chain(quick).collect();
         let conditions = ways.conditions(way);

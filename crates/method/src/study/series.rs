@@ -69,7 +69,12 @@ impl Total {
 impl Series {
     /// Builds the series of a trial that was read every `interval`; `omit` of it is warm-up,
     /// followed by `counted`.
-    pub(super) fn of(bulk: &BulkRecord, (omit, counted): (Nanos, Nanos), interval: Nanos) -> Self {
+    pub(super) fn from_record(
+        bulk: &BulkRecord,
+        omit: Nanos,
+        counted: Nanos,
+        interval: Nanos,
+    ) -> Self {
         let interval = interval.max(Nanos(1));
         let most = (counted.0 / LEAST_STEPS / interval.0).max(1);
         let in_step = (STEP.0 / interval.0).clamp(1, most);

@@ -284,10 +284,11 @@ impl<'a> Session<'a> {
         study: &str,
         ways: impl FnOnce(&Topology) -> Result<Ways, SpecProblem>,
         seed: u64,
-        (profile, tries): (Profile, Tries),
+        profile: Profile,
+        tries: Tries,
     ) -> Result<Self> {
         let ways = ways(testbed.topology()).map_err(|problem| problem.lost(study))?;
-        Ok(Self::over(testbed, ways, seed, (profile, tries)))
+        Ok(Self::over(testbed, ways, seed, profile, tries))
     }
 
     /// Creates the session of a study that chose its paths itself.
@@ -295,7 +296,8 @@ impl<'a> Session<'a> {
         testbed: &'a mut dyn Testbed,
         ways: Ways,
         seed: u64,
-        (profile, tries): (Profile, Tries),
+        profile: Profile,
+        tries: Tries,
     ) -> Self {
         let (order, failures) = (Pcg64::seed_from_u64(seed), BTreeMap::new());
         let (emptying, found) = (BTreeMap::new(), BTreeMap::new());
@@ -369,7 +371,8 @@ impl<'a> Session<'a> {
     pub(super) fn in_blocks(
         &mut self,
         blocks: Blocks,
-        (cells, ways): (usize, &[Way]),
+        cells: usize,
+        ways: &[Way],
         mut measure: impl FnMut(&mut Self, u32, (usize, Way)) -> Result<()>,
     ) -> Result<()> {
         for block in 0..blocks.get() {

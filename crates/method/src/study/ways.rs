@@ -87,7 +87,7 @@ impl Link {
 impl Ways {
     /// Creates the subjects' paths and their direct cables; without subjects, those of the first
     /// measured pair.
-    pub(super) fn of(topology: &Topology, subjects: &[Subject]) -> Result<Self, SpecProblem> {
+    pub(super) fn new(topology: &Topology, subjects: &[Subject]) -> Result<Self, SpecProblem> {
         let mut routes = Vec::new();
         if subjects.is_empty() {
             let pair = topology.measured_pairs().into_iter().next();
@@ -108,7 +108,7 @@ impl Ways {
     }
 
     /// Creates the paths between the named ports, with all subjects on that path. A missing port
-    /// becomes the next host's. If neither is named, the result is that of [`Self::of`].
+    /// becomes the next host's. If neither is named, the result is that of [`Self::new`].
     pub(super) fn between(
         topology: &Topology,
         between: &Between,
@@ -117,12 +117,12 @@ impl Ways {
         if topology.another_time.as_ref().is_some_and(AnotherTime::moves_cables) {
             return Err(SpecProblem::MovesCables);
         }
-        let Some(pair) = between.pair(topology)? else { return Self::of(topology, subjects) };
+        let Some(pair) = between.pair(topology)? else { return Self::new(topology, subjects) };
         if subjects.is_empty() {
             return Ok(Self::over(topology, pair));
         }
         let between = topology.device_between(&pair).map(|device| device.name.as_str());
-        let mut routes = Self::of(topology, subjects)?.routes;
+        let mut routes = Self::new(topology, subjects)?.routes;
         routes.retain(|route| route.path == Path::Device);
         for route in &mut routes {
             let device = route.subject.as_ref().map(|subject| subject.device.as_str());
@@ -210,7 +210,7 @@ impl Ways {
     }
 
     /// Subjects that share this direct cable.
-    pub(super) fn beside(&self, bypass: Way) -> Vec<Way> {
+    pub(super) fn subjects_sharing(&self, bypass: Way) -> Vec<Way> {
         self.subjects().into_iter().filter(|way| self.bypass_of(*way) == Some(bypass)).collect()
     }
 

@@ -88,7 +88,7 @@ struct Ratio {
 
 impl<'a> RateEvidence<'a> {
     /// Creates evidence without drops of the tester, on links of unknown rate.
-    pub const fn of(rates: Rates<'a>, driven: Driven) -> Self {
+    pub const fn new(rates: Rates<'a>, driven: Driven) -> Self {
         Self { rates, driven, own_drops: 0.0, link: None }
     }
 
@@ -212,7 +212,7 @@ mod tests {
                 device: bracket(device.0, device.1),
                 bypass: Some(bracket(bypass.0, bypass.1)),
             };
-            let evidence = RateEvidence::of(rates, driven);
+            let evidence = RateEvidence::new(rates, driven);
             assert_eq!(evidence.verdict(false, true), apart, "{device:?} {bypass:?} {driven:?}");
             assert_eq!(
                 evidence.verdict(true, true),
@@ -221,8 +221,8 @@ mod tests {
             );
         }
         let alone = Rates::Brackets { device: bracket(50.0, 50.2), bypass: None };
-        assert_eq!(RateEvidence::of(alone, Lost).verdict(false, true), Undetermined);
-        assert_eq!(RateEvidence::of(alone, No).verdict(false, true), TesterLimited);
+        assert_eq!(RateEvidence::new(alone, Lost).verdict(false, true), Undetermined);
+        assert_eq!(RateEvidence::new(alone, No).verdict(false, true), TesterLimited);
     }
 
     #[test]
@@ -243,14 +243,14 @@ mod tests {
                 _ => (90.0, Some(0.0)),
             };
             let pairs: Vec<(f64, Option<f64>)> = ratios.iter().map(of).collect();
-            let evidence = RateEvidence::of(Rates::Paired(&pairs), Driven::Lost);
+            let evidence = RateEvidence::new(Rates::Paired(&pairs), Driven::Lost);
             assert_eq!(evidence.verdict(false, true), expected, "{ratios:?}");
         }
         let dead = [(0.0, Some(100.0)); 6];
-        let evidence = RateEvidence::of(Rates::Paired(&dead), Driven::Lost);
+        let evidence = RateEvidence::new(Rates::Paired(&dead), Driven::Lost);
         assert_eq!(evidence.verdict(false, true), Undetermined, "nothing at all is no limit");
         let alone = [(80.0, None); 6];
-        let of = |driven| RateEvidence::of(Rates::Paired(&alone), driven).verdict(false, true);
+        let of = |driven| RateEvidence::new(Rates::Paired(&alone), driven).verdict(false, true);
         assert_eq!((of(Driven::No), of(Driven::Lost)), (TesterLimited, Undetermined));
     }
 
@@ -259,7 +259,7 @@ mod tests {
         let device: Vec<f64> = (0..6).map(|at| 80.0 + f64::from(at)).collect();
         let bypass: Vec<f64> = (0..6).map(|at| 100.0 + f64::from(at)).collect();
         let of = |device, bypass| {
-            RateEvidence::of(Rates::Apart { device, bypass }, Driven::Lost).verdict(false, true)
+            RateEvidence::new(Rates::Apart { device, bypass }, Driven::Lost).verdict(false, true)
         };
         assert_eq!(of(&device, &bypass), DeviceLimited);
         assert_eq!(of(&bypass, &device), TesterLimited);
@@ -271,7 +271,7 @@ mod tests {
     fn pairs_that_are_none() {
         let both = |at: u32| (90.0 * f64::from(10 + at), Some(100.0 * f64::from(10 + at)));
         let pairs: Vec<(f64, Option<f64>)> = (0..8).map(both).collect();
-        let evidence = RateEvidence::of(Rates::Paired(&pairs), Driven::Lost);
+        let evidence = RateEvidence::new(Rates::Paired(&pairs), Driven::Lost);
         assert_eq!(evidence.verdict(false, true), DeviceLimited);
         assert_eq!(evidence.verdict(false, false), Undetermined);
     }
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn line_rate_and_the_tester_s_own_drops() {
         let pairs = [(90.0, Some(100.0)); 6];
-        let plain = RateEvidence::of(Rates::Paired(&pairs), Driven::Lost);
+        let plain = RateEvidence::new(Rates::Paired(&pairs), Driven::Lost);
         assert_eq!(plain.verdict(false, true), DeviceLimited);
         let dropped = RateEvidence { own_drops: 0.06, ..plain };
         assert_eq!(dropped.verdict(false, true), Undetermined);

@@ -32,7 +32,7 @@ fn a_device_alone_is_never_called_the_limit_and_a_cable_is_the_tester_s() {
 fn line_rate_is_the_link_s_on_any_path() {
     let reached = RateEvidence {
         link: Some(100.0),
-        ..RateEvidence::of(Rates::Paired(&[(99.95, None)]), Driven::No)
+        ..RateEvidence::new(Rates::Paired(&[(99.95, None)]), Driven::No)
     };
     for standing in [Standing::Cable, Standing::Alone, Standing::Beside] {
         let setting = Setting { standing, ..BESIDE };

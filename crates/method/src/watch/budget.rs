@@ -40,7 +40,7 @@ impl Budget {
     }
 
     /// Charges the cost of a trial that began at `began`.
-    pub fn spend(&mut self, spec: &WatchSpec, way: &WatchedWay, (began, cost): (u64, Cost)) {
+    pub fn spend(&mut self, spec: &WatchSpec, way: &WatchedWay, began: u64, cost: Cost) {
         let until = |seconds: f64, share: f64| {
             let rest = if share > 0.0 { seconds / share } else { NOTHING };
             began.saturating_add(Nanos::from_secs_f64(rest.min(1e8)).0)
@@ -66,7 +66,7 @@ pub fn round_takes(spec: &WatchSpec, topology: &Topology) -> Nanos {
             let way = &spec.ways[turn.way];
             now = budget.free_at(way).max(now);
             let cost = Cost::expected(spec, turn, topology);
-            budget.spend(spec, way, (now, cost));
+            budget.spend(spec, way, now, cost);
             now += spec.trial(turn).phases.total().0;
         }
         if round == 0 {
@@ -97,10 +97,11 @@ impl Cost {
 
     /// Cost of a turn by its record, given the hosts' numbers of processors. Without data, one
     /// processor for the duration of the trial.
-    pub fn of(
+    pub fn from_record(
         spec: &WatchSpec,
         turn: Turn,
-        (topology, record): (&Topology, &TrialRecord),
+        topology: &Topology,
+        record: &TrialRecord,
         processors: impl Fn(&str) -> Option<f64>,
     ) -> Self {
         let expected = Self::expected(spec, turn, topology);

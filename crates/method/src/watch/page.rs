@@ -32,7 +32,7 @@ pub struct Watched {
 
 impl Watched {
     /// Creates the view of a run; `None` if it is no watch.
-    pub fn of(meta: RunMeta, hours: Vec<Hour>, news: Vec<News>) -> Option<Self> {
+    pub fn from_run(meta: RunMeta, hours: Vec<Hour>, news: Vec<News>) -> Option<Self> {
         let spec = meta.watch.clone()?;
         Some(Self { meta, spec, hours, news })
     }

@@ -190,15 +190,15 @@ impl WatchSpec {
         );
         frames.counts_only = CountsOnly(true);
         let frames = FlowKind::Datagrams(frames);
-        let flow = |id, (from, to): (&PortRef, &PortRef), kind| Flow {
+        let flow = |id, from: &PortRef, to: &PortRef, kind| Flow {
             id,
             from: from.clone(),
             to: to.clone(),
             role: Role::Measured,
             kind,
         };
-        let (there, back) = ((&way.from, &way.to), (&way.to, &way.from));
-        vec![flow(1, there, echo), flow(2, there, frames.clone()), flow(3, back, frames)]
+        let (from, to) = (&way.from, &way.to);
+        vec![flow(1, from, to, echo), flow(2, from, to, frames.clone()), flow(3, to, from, frames)]
     }
 
     /// Load of a trial on a port's link in bits on the wire, where its own rate does not matter.

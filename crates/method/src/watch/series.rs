@@ -100,7 +100,7 @@ impl Quantity {
     }
 
     /// Value of the quantity in a visit, for the detector; `None` without one.
-    pub fn of(self, visit: &Visit) -> Option<Repetition> {
+    pub fn repetition(self, visit: &Visit) -> Option<Repetition> {
         let share = |counted: Option<Counted>, of: fn(&Counted) -> u64| {
             let counted = counted.filter(|counted| counted.sent > 0)?;
             let lost = of(&counted).min(counted.sent);
@@ -121,7 +121,7 @@ impl Quantity {
 
     /// Value of the quantity as a plain number: ns, bit/s, a share.
     pub fn value(self, visit: &Visit) -> Option<f64> {
-        match self.of(visit)? {
+        match self.repetition(visit)? {
             Repetition::Level(value) => Some(value),
             Repetition::Loss { lost, of } => Some(lost as f64 / of as f64),
         }

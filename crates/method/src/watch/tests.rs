@@ -166,7 +166,7 @@ fn memory_is_bounded() {
         let turn = watcher.next_turn();
         watcher.take(&visit(turn, at * MINUTE, 50_000.0 * noise(at)));
         if at % 20_000 == 19_999 {
-            held.push(watcher.held());
+            held.push(watcher.count_repetitions());
         }
     }
     assert!(held[2] as f64 <= held[1] as f64 * 1.05, "{held:?}");
@@ -186,7 +186,7 @@ fn trials_keep_to_their_share() {
         let turn = watcher.next_turn();
         let way = &spec.ways[turn.way];
         now = budget.free_at(way).max(now);
-        budget.spend(&spec, way, (now, cost(turn)));
+        budget.spend(&spec, way, now, cost(turn));
         if way.from == port(1) || way.to == port(1) {
             link += cost(turn).link;
         }

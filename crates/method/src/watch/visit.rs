@@ -84,13 +84,13 @@ pub struct Counted {
 
 impl Visit {
     /// Creates a visit from a trial's record; returns its individual round trips too.
-    pub fn of(turn: Turn, trial: &Trial, record: &TrialRecord) -> (Self, Histogram) {
+    pub fn from_trial(turn: Turn, trial: &Trial, record: &TrialRecord) -> (Self, Histogram) {
         let mut visit = Self {
             way: turn.way,
             round: turn.round,
             what: turn.what,
             at_unix_ns: record.started_unix_ns,
-            came: came(record),
+            came: classify_outcome(record),
             rtt: None,
             there: None,
             back: None,
@@ -128,7 +128,7 @@ impl Visit {
     }
 }
 
-fn came(record: &TrialRecord) -> Came {
+fn classify_outcome(record: &TrialRecord) -> Came {
     match &record.outcome {
         Outcome::Failed { .. } if record.unanswered => Came::Nothing,
         Outcome::Valid => Came::Valid,

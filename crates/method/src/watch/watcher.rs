@@ -109,12 +109,12 @@ impl Watcher {
         self.round = self.round.max(visit.round.wrapping_add(1));
         self.turns.clear();
         self.follow(visit);
-        self.hear(visit);
+        self.update_outage(visit);
     }
 
     /// Takes a visit and returns its news.
     pub fn take(&mut self, visit: &Visit) -> Vec<News> {
-        let mut news: Vec<News> = self.hear(visit).into_iter().collect();
+        let mut news: Vec<News> = self.update_outage(visit).into_iter().collect();
         for member in self.follow(visit) {
             news.push(self.sort(member));
         }
@@ -127,7 +127,7 @@ impl Watcher {
     }
 
     /// Number of repetitions in memory; bounded for each series.
-    pub fn held(&self) -> usize {
+    pub fn count_repetitions(&self) -> usize {
         self.series.values().map(|one| one.detector.held() + one.recent.len()).sum()
     }
 
@@ -138,7 +138,8 @@ impl Watcher {
             return members;
         }
         for quantity in Quantity::ALL {
-            let (Some(repetition), Some(value)) = (quantity.of(visit), quantity.value(visit))
+            let (Some(repetition), Some(value)) =
+                (quantity.repetition(visit), quantity.value(visit))
             else {
                 continue;
             };
@@ -199,7 +200,7 @@ impl Watcher {
     }
 
     /// Updates the path's outage from a visit.
-    fn hear(&mut self, visit: &Visit) -> Option<News> {
+    fn update_outage(&mut self, visit: &Visit) -> Option<News> {
         let silence = self.silent.get_mut(visit.way)?;
         match visit.came {
             Came::Valid => {

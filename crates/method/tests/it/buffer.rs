@@ -369,7 +369,7 @@ fn page_on(second: fn(&Trial, u64) -> Second) -> StudyPage {
     let studies = [StudySpec::Buffer(spec())];
     let mut testbed = bed(topology(&["sw1"; 4], true), second);
     let (place, study) = numbered(&studies).next().expect("one study");
-    study.find_as(place, (&mut testbed, &mut 0), 7).expect("it is measured").page()
+    study.find_as(place, &mut testbed, &mut 0, 7).expect("it is measured").page()
 }
 
 /// The rows that a cell is about.

@@ -272,7 +272,7 @@ fn page(spec: &FailoverSpec, paths: [u64; 2], loses: Loses) -> (Vec<Figure>, Stu
     });
     let studies = [StudySpec::Failover(spec.clone())];
     let (place, study) = numbered(&studies).next().expect("one study");
-    let mut found = study.find_as(place, (&mut bed, &mut 0), 3).expect("every trial runs");
+    let mut found = study.find_as(place, &mut bed, &mut 0, 3).expect("every trial runs");
     (found.rows(), found.page())
 }
 

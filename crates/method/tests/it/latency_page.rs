@@ -24,7 +24,7 @@ fn spec() -> LatencySpec {
 fn find(spec: LatencySpec, bed: &mut Bed) -> (Vec<Figure>, StudyPage) {
     let plan = [StudySpec::Latency(spec)];
     let (place, study) = numbered(&plan).next().expect("one study");
-    let mut found = study.find_as(place, (bed, &mut 0), 7).expect("the model never dies");
+    let mut found = study.find_as(place, bed, &mut 0, 7).expect("the model never dies");
     (found.rows(), found.page())
 }
 

@@ -494,8 +494,7 @@ mod campaigns {
         }
         let topology = model.topology().clone();
         let study = StudySpec::Campaign(Box::new(campaign));
-        let comparable =
-            per_block(&[study], &topology, &records, (&figures, 11)).expect("in order");
+        let comparable = per_block(&[study], &topology, &records, &figures, 11).expect("in order");
         assert_eq!(comparable.count(), 8);
         let side = |level| Side {
             name: "a side",

@@ -56,8 +56,7 @@ fn run(study: &StudySpec, seed: u64) -> Run {
     let figures = study
         .run(&mut Observed::new(&mut bed, keep), seed)
         .unwrap_or_else(|error| panic!("{}, seed {seed}: {error}", study.name()));
-    let again = (&figures[..], seed);
-    let comparable = per_block(std::slice::from_ref(study), &topology, &records, again)
+    let comparable = per_block(std::slice::from_ref(study), &topology, &records, &figures, seed)
         .unwrap_or_else(|error| panic!("{}, seed {seed}: {error}", study.name()));
     Run { figures, comparable }
 }

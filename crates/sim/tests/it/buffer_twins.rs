@@ -83,11 +83,11 @@ fn a_twin_does_what_its_device_does() {
     for seed in 1..=devices {
         let truth = random(seed);
         let (found, topology) = figures(&truth, seed);
-        let sheet = DataSheet::of(&found, &topology).expect("a rate is known");
+        let sheet = DataSheet::from_figures(&found, &topology).expect("a rate is known");
         let written = sheet.to_toml();
         let (twin, place) = figures(&written, seed);
         let mut differences = xray::compare(&found, &topology, &twin);
-        let again = DataSheet::of(&twin, &place).expect("a rate is known");
+        let again = DataSheet::from_figures(&twin, &place).expect("a rate is known");
         differences.extend(xray::compare_sheets(&sheet, &again));
         differences.retain(|difference| difference.told);
         assert!(differences.len() >= 8, "seed {seed}: {differences:?}");
@@ -115,7 +115,7 @@ fn a_twin_has_each_ports_own_rate() {
                  buffer = { per_port = \"1MiB\" }\n\
                  cables = [{ ports = \"4\", rate = \"1Gbit\" }]\n";
     let of = |text: &str| {
-        DataSheet::of(&[], testbed(profile(text)).topology()).expect("a rate is known")
+        DataSheet::from_figures(&[], testbed(profile(text)).topology()).expect("a rate is known")
     };
     let sheet = of(mixed);
     let off = |twin: &DataSheet| {

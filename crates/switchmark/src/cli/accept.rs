@@ -78,7 +78,7 @@ fn rehearse(args: &Args) -> Result<Outcome, Failure> {
         Some(topology) => (topology, args.budget),
         None => (nowhere, None),
     };
-    let planned = acceptance::within(&sheet.claims, (bed, &topology), budget);
+    let planned = acceptance::within(&sheet.claims, bed, &topology, budget);
     let claims = planned.claims.clone();
     foretell(args, &planned, &topology);
     session::rehearse(&Request {
@@ -100,7 +100,7 @@ struct Accepted {
 fn again(args: &Args) -> Result<(Accepted, String), Failure> {
     let nothing = || Err(ConfigError::bare("no claims", "name a claims file").into());
     let (finished, _) = session::one(&args.measuring, |verb| verb == VERB, nothing)?;
-    let acceptance = Acceptance::of(&finished.meta.claims, &finished.figures);
+    let acceptance = Acceptance::from_figures(&finished.meta.claims, &finished.figures);
     let device = finished.meta.topology.devices.first();
     let device = device.map_or_else(|| "the device".to_owned(), |device| device.name.clone());
     Ok((Accepted { acceptance, runs: vec![finished] }, device))
@@ -143,7 +143,7 @@ fn rounds(
     seed: u64,
     stop: &Stop,
 ) -> Result<Accepted, Failure> {
-    let planned = acceptance::within(&sheet.claims, (ground.bed, &ground.topology), args.budget);
+    let planned = acceptance::within(&sheet.claims, ground.bed, &ground.topology, args.budget);
     foretell(args, &planned, &ground.topology);
     let mut runs = Vec::new();
     let mut figures = Vec::new();

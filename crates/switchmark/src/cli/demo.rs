@@ -131,7 +131,7 @@ fn summary(runs: &[Finished], known: &Truths, tested: &str, begun: Timestamp) ->
     let took = Timestamp::now().duration_since(begun).as_secs();
     let head =
         format!("switchmark demo · this machine · {count} runs and a self-test, {took} s\n\n");
-    let left_out = together(runs).account().in_words().map(|said| said + "\n\n");
+    let left_out = together(runs).account().describe_unusable().map(|said| said + "\n\n");
     head + &render::text::table(&known.table, screen())
         + &left_out.unwrap_or_default()
         + &wrapped("", tested)

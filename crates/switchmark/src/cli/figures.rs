@@ -74,7 +74,7 @@ pub fn kept(store: &Store, found: RunFigures) -> RunFigures {
 /// Returns a run's figures with those of each block.
 pub fn in_blocks(store: &Store, meta: &RunMeta, figures: &[Figure]) -> Result<Comparable, Failure> {
     let records = store.stored_records(&meta.id)?;
-    Ok(per_block(&meta.studies, &meta.topology, &records, (figures, meta.seed))?)
+    Ok(per_block(&meta.studies, &meta.topology, &records, figures, meta.seed)?)
 }
 
 /// Returns a campaign's figures per block for its page; `None` for other runs, or if that fails.
@@ -100,7 +100,7 @@ pub fn compute(
     let mut recorded = Recorded::in_order(&meta.topology, &records).hearing(&mut count);
     let (mut findings, mut asked) = (Vec::new(), 0);
     for (place, study) in numbered(&meta.studies) {
-        let finding = study.find_as(place, (&mut recorded, &mut asked), meta.seed)?;
+        let finding = study.find_as(place, &mut recorded, &mut asked, meta.seed)?;
         findings.push((place.number, finding));
     }
     recorded.hear_rest().map_err(|cause| TestbedError::NotReplayed {

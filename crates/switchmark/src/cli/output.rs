@@ -53,7 +53,8 @@ impl Finished {
         let account = self.trials.account();
         let mut object = figures_json(labels(&self.meta), &self.figures, &account);
         if !self.meta.claims.is_empty() {
-            object["acceptance"] = Acceptance::of(&self.meta.claims, &self.figures).json();
+            object["acceptance"] =
+                Acceptance::from_figures(&self.meta.claims, &self.figures).json();
         }
         if let Some(unread) = self.meta.studies.iter().find_map(StudySpec::unread) {
             object["unread"] = serde_json::json!(unread);
@@ -97,7 +98,7 @@ pub fn show(run: &Finished, data: &Data) -> Result<Outcome, Failure> {
     print_text(data, &text(run))?;
     Ok(match &run.meta.claims[..] {
         [] => outcome(&run.figures),
-        claims => accepted(&Acceptance::of(claims, &run.figures)),
+        claims => accepted(&Acceptance::from_figures(claims, &run.figures)),
     })
 }
 
@@ -211,7 +212,7 @@ fn glance(run: &Finished) -> String {
 /// cause.
 fn left_out(run: &Finished) -> String {
     let (account, topology) = (run.trials.account(), &run.meta.topology);
-    let mut out = account.in_words().map(|said| said + "\n").unwrap_or_default();
+    let mut out = account.describe_unusable().map(|said| said + "\n").unwrap_or_default();
     if account.valid == 0 && account.failed > 0 && !topology.is_simulated() {
         let testbed = &topology.name;
         let _ = writeln!(out, "hint: `switchmark doctor --testbed {testbed}` looks for the cause");

@@ -166,7 +166,7 @@ impl Proof {
         };
         let again = self.again(number, case, run);
         self.done += 1;
-        let wrong = self.certificate.add((&place, number), &case.truths, figures, &again);
+        let wrong = self.certificate.add(&place, number, &case.truths, figures, &again);
         if wrong && let Some(folder) = &self.keep {
             let name = format!("{}-{}-{}-{number}.toml", place.world, place.study, self.seed);
             let path = folder.join(name.replace(' ', "-"));

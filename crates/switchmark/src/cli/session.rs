@@ -354,7 +354,7 @@ fn studies(
     for (place, study) in numbered(&meta.studies) {
         let is_heard = !data.quiet && !data.json;
         watched.print_seconds(study.needs().printed_after.filter(|_| is_heard));
-        let mut finding = study.find_as(place, (&mut watched, &mut asked), meta.seed)?;
+        let mut finding = study.find_as(place, &mut watched, &mut asked, meta.seed)?;
         let (own, page) = figures::shown(&mut *finding);
         rows.extend(own);
         pages.push((place.number, page));

@@ -268,7 +268,7 @@ fn show(store: &Store, meta: RunMeta, args: &Args) -> Result<Outcome, Failure> {
 pub fn read(store: &Store, meta: RunMeta) -> Result<Watched, Failure> {
     let (hours, news) = (store.hours(&meta.id)?, store.news(&meta.id, KEPT_NEWS)?);
     let id = meta.id.clone();
-    Watched::of(meta, hours, news).ok_or_else(|| {
+    Watched::from_run(meta, hours, news).ok_or_else(|| {
         ConfigError::bare(format!("run {id} is no watch"), "`switchmark report` shows it").into()
     })
 }

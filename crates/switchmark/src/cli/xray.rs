@@ -49,11 +49,12 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         },
     )?;
     let outcome = output::show(&finished, data)?;
-    let sheet = DataSheet::of(&finished.figures, &finished.meta.topology).ok_or_else(|| {
-        let hint =
-            "state the ports' rates in the testbed file, or see what made the trials invalid";
-        ConfigError::bare("write a data sheet: nothing told a rate", hint)
-    })?;
+    let sheet =
+        DataSheet::from_figures(&finished.figures, &finished.meta.topology).ok_or_else(|| {
+            let hint =
+                "state the ports' rates in the testbed file, or see what made the trials invalid";
+            ConfigError::bare("write a data sheet: nothing told a rate", hint)
+        })?;
     let written = sheet_header(&finished, &sheet.name) + &sheet.to_toml();
     output::print_text(data, &format!("\n{written}"))?;
     let mut runs = vec![finished];
@@ -65,7 +66,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
             let found = of_twin(&sheet, path, runs[0].meta.seed, &prepared.stop, data)?;
             let mut differences =
                 xray::compare(&runs[0].figures, &runs[0].meta.topology, &found.figures);
-            if let Some(twin) = DataSheet::of(&found.figures, &found.meta.topology) {
+            if let Some(twin) = DataSheet::from_figures(&found.figures, &found.meta.topology) {
                 differences.extend(xray::compare_sheets(&sheet, &twin));
             }
             near = xray::is_near(&differences);

@@ -37,8 +37,11 @@ impl Trend {
                 self.series.iter().map(|one| one.runs.len()).max().unwrap_or(0),
             );
         }
-        let mut said: Vec<String> =
-            self.series.iter().filter_map(|one| Some(moved(self, one, &told(one)?))).collect();
+        let mut said: Vec<String> = self
+            .series
+            .iter()
+            .filter_map(|one| Some(moved(self, one, &significant_step(one)?)))
+            .collect();
         let count = |is: &dyn Fn(&Series) -> bool| self.series.iter().filter(|one| is(one)).count();
         let few = count(&Series::is_too_few);
         let open = count(&|one| one.decision == Decision::Inconclusive) - few;
@@ -62,7 +65,7 @@ impl Trend {
 }
 
 /// Step of a figure that moved; `None` for others.
-fn told(one: &Series) -> Option<Moved> {
+fn significant_step(one: &Series) -> Option<Moved> {
     one.step.filter(|_| one.decision == Decision::Different)
 }
 
@@ -134,7 +137,7 @@ fn table(trend: &Trend) -> Table {
 
 fn cells(trend: &Trend, one: &Series) -> Vec<Cell> {
     let typical = |values: &[f64]| median(values).map(|value| words::value(one.unit, value));
-    let step = told(one);
+    let step = significant_step(one);
     let first = step.map_or(one.values.len(), |step| {
         one.runs.iter().position(|run| *run == step.since).unwrap_or(0)
     });

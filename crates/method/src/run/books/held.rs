@@ -41,13 +41,13 @@ impl Held {
     }
 
     /// Sentence about the port that was paused longest, and a table of all; `None` if none was.
-    pub(super) fn told(&self) -> Option<(Answer, Block)> {
+    pub(super) fn summarise(&self) -> Option<(Answer, Block)> {
         let waited = |sum: &Sum| sum.frames > 0 || sum.time.is_some_and(|time| time > Nanos::ZERO);
-        told(&self.0.iter().filter(|(_, sum)| waited(sum)).collect())
+        summarise_pauses(&self.0.iter().filter(|(_, sum)| waited(sum)).collect())
     }
 }
 
-fn told(sums: &BTreeMap<&(String, String), &Sum>) -> Option<(Answer, Block)> {
+fn summarise_pauses(sums: &BTreeMap<&(String, String), &Sum>) -> Option<(Answer, Block)> {
     let (most, sum) = sums.iter().max_by_key(|(_, sum)| (sum.time, sum.frames))?;
     let (port, by) = most;
     let how_long = sum.share().map_or_else(String::new, |share| format!(", {share} of the load"));

@@ -76,7 +76,7 @@ impl Selector {
             let target = self.targets[self.at];
             let bounds = ledger.bounds(&target);
             self.extending = None;
-            if let Some(rung) = self.look(&target, bounds, (ledger, ladder)) {
+            if let Some(rung) = self.look(&target, bounds, ledger, ladder) {
                 return Some((rung, target.duration));
             }
             if self.at + 1 == self.targets.len() {
@@ -124,7 +124,8 @@ impl Selector {
         &mut self,
         target: &Target,
         bounds: Bounds,
-        (ledger, ladder): (&Ledger, &Ladder),
+        ledger: &Ledger,
+        ladder: &Ladder,
     ) -> Option<Rung> {
         let top = ladder.top();
         let width = match bounds.upper {

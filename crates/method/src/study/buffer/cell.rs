@@ -12,7 +12,7 @@ use crate::study::{Noted, Tried, Way, burst};
 use page::{Caveat, Conditions, Key, phrase};
 use trial::record::{DatagramsRecord, FlowRecord};
 use trial::validity::taken_by_others;
-use trial::{Bulk, Flow, FlowKind, Role, Schedule};
+use trial::{Bulk, Flow, FlowKind, PortRef, Role, Schedule};
 
 /// Congestion control, number of streams and background load.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +52,7 @@ impl Beside {
     }
 
     /// `nothing`, `udp 2Gbit/s`, `udp 20.0 %, back`
-    pub(super) fn in_words(self) -> String {
+    pub(super) fn to_words(self) -> String {
         match self {
             Self::Nothing => "nothing".to_owned(),
             Self::SameWay(background) => format!("udp {}", amount(background)),
@@ -105,19 +105,22 @@ impl Cell {
             congestion_control: self.control.clone(),
             interval: spec.interval,
         });
-        let flow = |id, (from, to): (&_, &_), role, kind| {
-            let (from, to) = (Clone::clone(from), Clone::clone(to));
-            Flow { id, from, to, role, kind }
+        let flow = |id, from: &PortRef, to: &PortRef, role, kind| Flow {
+            id,
+            from: from.clone(),
+            to: to.clone(),
+            role,
+            kind,
         };
-        let mut flows = vec![flow(1, (&ends.from, &ends.to), Role::Measured, bulk)];
+        let mut flows = vec![flow(1, &ends.from, &ends.to, Role::Measured, bulk)];
         let rate = self.beside.background().and_then(|b| b.frames(spec.background_size, link));
         if let (Some(rate), Some((from, to))) = (rate, &ends.background) {
             let kind = burst::plain(spec.background_size, Schedule::Paced(rate));
-            let way = match self.beside {
+            let (from, to) = match self.beside {
                 Beside::OtherWay(_) => (to, from),
                 _ => (from, to),
             };
-            flows.push(flow(2, way, Role::Load, kind));
+            flows.push(flow(2, from, to, Role::Load, kind));
         }
         flows
     }
@@ -153,7 +156,7 @@ pub(super) struct CellData {
 impl CellData {
     /// Keeps the result of one block's trial.
     pub(super) fn take(&mut self, tried: &Tried, spec: &BufferSpec) {
-        self.noted.hear(tried);
+        self.noted.observe(tried);
         let flows = tried.valid().map(|record| &record.flows);
         let busy = tried.record.hosts.iter().any(|host| taken_by_others(host).is_some());
         let Some(bulk) = flows.and_then(|flows| flows.iter().find_map(FlowRecord::bulk)) else {
@@ -163,7 +166,7 @@ impl CellData {
         let background_loss = flows
             .and_then(|flows| flows.iter().find_map(datagrams_of))
             .map(DatagramsRecord::loss_ratio);
-        let series = Series::of(bulk, (spec.omit, spec.duration), spec.interval);
+        let series = Series::from_record(bulk, spec.omit, spec.duration, spec.interval);
         if busy {
             self.noted.doubt(Caveat::BusyHosts);
         }

@@ -48,7 +48,7 @@ pub(super) fn measured_pair(
 
 impl Ends {
     /// Returns the ports of `pair` and of the background load.
-    pub(super) fn of(
+    pub(super) fn new(
         pair: &Pair,
         spec: &BufferSpec,
         topology: &Topology,

@@ -97,7 +97,7 @@ impl BufferCase {
             cwnd_cuts: rows
                 .over_blocks(Metric::CwndCuts, Unit::Count, |s| Some(s.series.falls().into())),
             bdp: rows.bdp(),
-            by_tcp: rows.buffer("tcp", |s| ratios::held(&s.series, fair_share, rtt)),
+            by_tcp: rows.buffer("tcp", |s| ratios::queued_octets(&s.series, fair_share, rtt)),
             by_delay: rows.frames_rate().map(by_delay),
             efficiency: rows.over_blocks(Metric::Efficiency, Unit::Ratio, |s| {
                 ratios::efficiency(&s.series, segment)

@@ -26,7 +26,7 @@ pub(super) fn check(spec: &BufferSpec, known: Known<'_>) -> Result<(), SpecProbl
     let Some(topology) = known.topology else { return Ok(()) };
     let ways = spec.ways(topology)?;
     for way in ways.subjects() {
-        let ends = Ends::of(ways.pair(way), spec, topology)?;
+        let ends = Ends::new(ways.pair(way), spec, topology)?;
         let link = link_rate(spec, topology, &ends.to);
         for background in &spec.backgrounds {
             if let Background::Share(share) = background

@@ -90,7 +90,7 @@ impl Reason {
 }
 
 /// `retransmits, sawtooth`
-pub(super) fn in_words(reasons: &BTreeSet<Reason>) -> String {
+pub(super) fn join_reasons(reasons: &BTreeSet<Reason>) -> String {
     let words = reasons.iter().map(|reason| phrase::code(&Key::Reasons, reason.as_str()));
     words.collect::<Vec<_>>().join(", ")
 }

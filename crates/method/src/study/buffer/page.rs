@@ -42,7 +42,7 @@ fn stability(found: &BufferFinding) -> Table {
         .column("stable", |case| {
             let known = case.stable.value.map(|value| words::value(Unit::Flag, value));
             let known = known.unwrap_or_else(|| "not shown".to_owned());
-            Cell::text(known).with_note(judgement::in_words(&case.reasons))
+            Cell::text(known).with_note(judgement::join_reasons(&case.reasons))
         })
         .value("goodput", |case| &case.goodput)
         .column("fair share", |case| Cell::number(words::bit_rate(case.fair_share)))
@@ -102,7 +102,7 @@ fn windows(cases: &[BufferCase]) -> Table {
 
 /// Background load, with TCP's streams beneath.
 fn load(case: &BufferCase) -> Cell {
-    Cell::text(case.cell.beside.in_words()).with_note(case.cell.tcp())
+    Cell::text(case.cell.beside.to_words()).with_note(case.cell.tcp())
 }
 
 /// Lower bound of the buffer's size.
@@ -116,10 +116,10 @@ const ENOUGH: &str = "Enough buffer?";
 
 fn answer(case: &BufferCase) -> Answer {
     let rtt = case.rtt.map(|rtt| format!(", RTT {}", words::time(rtt.0 as f64)));
-    let beside = format!("{} beside {}", case.cell.tcp(), case.cell.beside.in_words());
+    let beside = format!("{} beside {}", case.cell.tcp(), case.cell.beside.to_words());
     let label = beside + &rtt.unwrap_or_default();
     let is_stable = case.stable.value.map(|value| value > 0.5);
-    let reasons = judgement::in_words(&case.reasons);
+    let reasons = judgement::join_reasons(&case.reasons);
     let text = match (case.goodput.value, is_stable) {
         (None, _) => "No trial was valid.".to_owned(),
         (_, Some(true)) => {

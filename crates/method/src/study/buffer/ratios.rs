@@ -34,7 +34,7 @@ pub(super) fn buffer_delay(series: &Series, baseline: Option<Nanos>) -> Option<f
 ///
 /// By Little's law, at most the acknowledged rate times the RTT was in flight. A window beyond that
 /// was not filled, because the sender's own port or its buffer was slower.
-pub(super) fn held(series: &Series, available: f64, rtt: Option<Nanos>) -> Option<f64> {
+pub(super) fn queued_octets(series: &Series, available: f64, rtt: Option<Nanos>) -> Option<f64> {
     let path = available / 8.0 * rtt?.as_secs_f64();
     let totals = &series.totals;
     let windows = (1..totals.len()).filter(|at| without_loss(&totals[*at..]));

@@ -89,11 +89,11 @@ impl<'a> CaseRows<'a> {
         };
         let judged = own.samples.iter().map(judge_one).collect();
         let cable = ways.bypass_of(case.way).and_then(|cable| all.alone(cable, cell));
-        let mut row = Row::of(ways, case.way, spec.profile);
+        let mut row = Row::for_path(ways, case.way, spec.profile);
         row.note(&own.noted);
         row.n = own.samples.iter().map(|s| s.series.counted().count() as u64).sum();
         let goodputs = goodputs(own, cable);
-        let rate = RateEvidence::of(Rates::Paired(&goodputs), driven(own));
+        let rate = RateEvidence::new(Rates::Paired(&goodputs), driven(own));
         row.verdict = ways.judge(case.way, &Evidence::Rate(rate));
         if link.is_none() {
             row.caveats.insert(Caveat::MediaRateUnknown);

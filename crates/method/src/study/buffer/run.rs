@@ -28,8 +28,8 @@ impl BufferSpec {
     fn measure(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Measured<'_>> {
         let topology = testbed.topology().clone();
         let lost = |problem: SpecProblem| problem.lost("buffer");
-        let how = (self.profile, self.tries);
-        let mut session = Session::new(testbed, "buffer", |t| self.ways(t), seed, how)?;
+        let mut session =
+            Session::new(testbed, "buffer", |t| self.ways(t), seed, self.profile, self.tries)?;
         let cases = self.cases(&session.ways);
         let none = |case: &Case| (*case, CellData::default());
         let mut data: BTreeMap<Case, CellData> = cases.iter().map(none).collect();
@@ -38,7 +38,7 @@ impl BufferSpec {
             let mut order = cases.clone();
             session.shuffle_block(&mut order, |case| case.way);
             for case in order {
-                let ends = Ends::of(session.ways.pair(case.way), self, &topology).map_err(lost)?;
+                let ends = Ends::new(session.ways.pair(case.way), self, &topology).map_err(lost)?;
                 let link = fit::link_rate(self, &topology, &ends.to);
                 let cell = &cells[case.cell];
                 let tried = session.run(Ask {

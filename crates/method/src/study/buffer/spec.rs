@@ -174,7 +174,7 @@ impl BufferSpec {
     pub(super) fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {
         match ends::measured_pair(self, topology)? {
             Some(pair) => Ok(Ways::over(topology, pair)),
-            None => Ways::of(topology, &self.subjects),
+            None => Ways::new(topology, &self.subjects),
         }
     }
 

@@ -110,7 +110,7 @@ impl Group<'_> {
     }
 
     /// Returns the same case over the direct cable.
-    fn beside<'g>(case: &Case, groups: &'g [Self]) -> Option<&'g Self> {
+    fn find_bypass<'g>(case: &Case, groups: &'g [Self]) -> Option<&'g Self> {
         groups.iter().find(|other| other.case == *case && other.is_bypass())
     }
 }
@@ -156,7 +156,7 @@ fn judge(figure: &mut Figure, group: &Group<'_>, groups: &[Group<'_>], shared_pr
     let own = group.by_block();
     if figure.metric == Metric::RttAdded {
         let rtt = Figure { metric: Metric::Rtt, ..group.figures[0].1.clone() };
-        let Some(cable) = Group::beside(&case(&rtt, &shared(&rtt)), groups) else { return };
+        let Some(cable) = Group::find_bypass(&case(&rtt, &shared(&rtt)), groups) else { return };
         let cable = BlockEstimate::of(&cable.values(), CONFIDENCE);
         let floor = cable.map_or(0.0, |cable| (cable.interval.high - cable.interval.low) / 2.0);
         figure.set(Key::BypassRepeatability, floor);
@@ -169,7 +169,7 @@ fn judge(figure: &mut Figure, group: &Group<'_>, groups: &[Group<'_>], shared_pr
         }
         return;
     }
-    let Some(cable) = Group::beside(&group.case, groups) else { return };
+    let Some(cable) = Group::find_bypass(&group.case, groups) else { return };
     let cable = cable.by_block();
     let beside = |block: &u32| cable.get(block).copied();
     match figure.unit {
@@ -184,7 +184,7 @@ fn judge(figure: &mut Figure, group: &Group<'_>, groups: &[Group<'_>], shared_pr
             if figure.verdict == Verdict::LinkLimited {
                 return;
             }
-            let rate = RateEvidence::of(Rates::Paired(&pairs), group.driven());
+            let rate = RateEvidence::new(Rates::Paired(&pairs), group.driven());
             figure.verdict = Evidence::Rate(rate).verdict(setting);
         }
         _ => {}

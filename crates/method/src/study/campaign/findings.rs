@@ -37,7 +37,7 @@ struct Measured {
 }
 
 /// Collects the cases, in the order in which the studies report them.
-fn asked<'a>(spec: &CampaignSpec, ran: &'a [Ran]) -> Vec<Asked<'a>> {
+fn collect_cases<'a>(spec: &CampaignSpec, ran: &'a [Ran]) -> Vec<Asked<'a>> {
     let mut places: BTreeMap<Case, usize> = BTreeMap::new();
     let mut all: Vec<Asked<'a>> = Vec::new();
     let typical = |figure: &Figure| figure.quantile.is_none_or(|q| (q - 0.5).abs() < 1e-9);
@@ -64,7 +64,7 @@ fn asked<'a>(spec: &CampaignSpec, ran: &'a [Ran]) -> Vec<Asked<'a>> {
 
 impl Asked<'_> {
     /// Returns one value per block, the median of its repetitions.
-    fn of(&self, is: impl Fn(&Measured) -> bool) -> BTreeMap<u32, f64> {
+    fn values_per_block(&self, is: impl Fn(&Measured) -> bool) -> BTreeMap<u32, f64> {
         let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         for value in self.values.iter().filter(|value| is(value)) {
             blocks.entry(value.block).or_default().push(value.value);
@@ -92,9 +92,9 @@ impl Asked<'_> {
 /// Compares the first cell with itself: one ratio for each case.
 pub(super) fn control(spec: &CampaignSpec, ran: &[Ran]) -> Vec<Figure> {
     let row = |asked: &Asked<'_>| {
-        let own = asked.of(|value| value.cell == 0 && value.control);
-        let (comparison, pairs) =
-            asked.compared(&own, &asked.of(|value| value.cell == 0 && !value.control))?;
+        let own = asked.values_per_block(|value| value.cell == 0 && value.control);
+        let (comparison, pairs) = asked
+            .compared(&own, &asked.values_per_block(|value| value.cell == 0 && !value.control))?;
         let (subject, reference) = pairs.into_iter().unzip();
         Some(Row {
             case: asked.figure.case,
@@ -113,7 +113,7 @@ pub(super) fn control(spec: &CampaignSpec, ran: &[Ran]) -> Vec<Figure> {
             needed: None,
         })
     };
-    let mut rows: Vec<Row> = asked(spec, ran).iter().filter_map(row).collect();
+    let mut rows: Vec<Row> = collect_cases(spec, ran).iter().filter_map(row).collect();
     let mut all: Vec<Comparison> = rows.iter().map(|row| row.comparison).collect();
     comparison::holm(&mut all);
     let as_figure = |(row, corrected): (&mut Row, Comparison)| {
@@ -137,7 +137,7 @@ pub(super) fn shares(spec: &CampaignSpec, ran: &[Ran]) -> Vec<Figure> {
     };
     let varied: Vec<usize> = (0..spec.factors.len()).filter(is_varied).collect();
     let mut figures = Vec::new();
-    for asked in asked(spec, ran) {
+    for asked in collect_cases(spec, ran) {
         let positive = asked.values.iter().all(|value| value.value > 0.0);
         let observation = |value: &Measured| Observation {
             levels: varied.iter().map(|at| spec.cells[value.cell][*at]).collect(),
@@ -155,14 +155,14 @@ pub(super) fn shares(spec: &CampaignSpec, ran: &[Ran]) -> Vec<Figure> {
         }
         let Some(found) = variance::shares(&observations, varied.len()) else { continue };
         let names = varied.iter().map(|at| spec.factors[*at].name.as_str());
-        for (factor, share) in told(names, &found) {
+        for (factor, share) in name_shares(names, &found) {
             figures.push(as_figure(asked.figure, factor, share, &observations));
         }
     }
     figures
 }
 
-fn told<'a>(
+fn name_shares<'a>(
     names: impl Iterator<Item = &'a str>,
     found: &Shares,
 ) -> impl Iterator<Item = (&'a str, Share)> {
@@ -201,14 +201,14 @@ fn as_figure(of: &Figure, factor: &str, share: Share, all: &[Observation]) -> Fi
 /// unknown yet.
 pub(super) fn widest(spec: &CampaignSpec, ran: &[Ran]) -> Option<f64> {
     let mut widest: Option<f64> = None;
-    for asked in asked(spec, ran) {
+    for asked in collect_cases(spec, ran) {
         let mut cells: Vec<usize> = asked.values.iter().map(|value| value.cell).collect();
         cells.sort_unstable();
         cells.dedup();
         let (first, others) = cells.split_first()?;
-        let reference = asked.of(|value| value.cell == *first && !value.control);
+        let reference = asked.values_per_block(|value| value.cell == *first && !value.control);
         for cell in others {
-            let own = asked.of(|value| value.cell == *cell && !value.control);
+            let own = asked.values_per_block(|value| value.cell == *cell && !value.control);
             let interval = asked.compared(&own, &reference)?.0.interval;
             if interval.confidence < comparison::CONFIDENCE {
                 return None;

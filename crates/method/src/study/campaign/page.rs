@@ -9,7 +9,7 @@ use page::{
 };
 
 use super::typical::{name, typical};
-use super::variance::{self, case, of};
+use super::variance::{self, case, source_name};
 use super::{AS_FOUND, Factor};
 use crate::comparison::{Better, Comparable, Compared, better};
 use crate::run::RunMeta;
@@ -27,7 +27,7 @@ pub struct Told {
 }
 
 /// Returns the campaign's answers and sections; `None` if the run is no campaign.
-pub fn told(
+pub fn report(
     prefix: &str,
     meta: &RunMeta,
     figures: &[Figure],
@@ -162,7 +162,7 @@ fn control(figures: &[Figure]) -> Option<Table> {
         let ends = quantity.low.zip(quantity.high);
         let interval = ends.map_or_else(String::new, |(low, high)| format!("{low:.4}…{high:.4}"));
         vec![
-            Cell::text(of(figure)),
+            Cell::text(source_name(figure)),
             Cell::text(case(figure)),
             Cell::number(figure.value.map_or_else(String::new, |value| format!("{value:.4}"))),
             Cell::number(interval).with_note(words::ends(&quantity.ends)),

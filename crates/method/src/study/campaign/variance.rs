@@ -4,7 +4,7 @@
 use page::{Cell, Figure, Key, Metric, Table, words};
 
 /// Names the figure behind a control or a share: `rtt p50`.
-pub(super) fn of(figure: &Figure) -> String {
+pub(super) fn source_name(figure: &Figure) -> String {
     let of = figure.condition_text(Key::Of).unwrap_or_default();
     let quantile = figure.number(Key::OfQuantile);
     quantile.map_or_else(|| of.clone(), |q| format!("{of} {}", words::quantile(q)))
@@ -14,7 +14,7 @@ pub(super) fn of(figure: &Figure) -> String {
 pub fn shares(figures: &[Figure]) -> Option<Table> {
     let row = |figure: &Figure| {
         vec![
-            Cell::text(of(figure)),
+            Cell::text(source_name(figure)),
             Cell::text(case(figure)),
             Cell::text(figure.condition_text(Key::Factor).unwrap_or_default()),
             Cell::value(figure),

@@ -52,7 +52,7 @@ pub(super) struct Cells {
 
 impl Cells {
     /// Octets that a frame takes of the buffer; for a range of cell sizes, those of its middle.
-    pub(super) fn taken(&self, size: FrameSize) -> f64 {
+    pub(super) fn octets_taken(&self, size: FrameSize) -> f64 {
         match self.counting {
             Counting::Cells(least, most) => whole_cells(size.octets(), u32::midpoint(least, most)),
             _ => f64::from(size.octets()),
@@ -62,7 +62,7 @@ impl Cells {
     /// Minimum and maximum octets that a frame may take, over the range of cell sizes.
     pub(super) fn may_take(&self, size: FrameSize) -> (f64, f64) {
         let Counting::Cells(least, most) = self.counting else {
-            return (self.taken(size), self.taken(size));
+            return (self.octets_taken(size), self.octets_taken(size));
         };
         let each = || (least..=most).map(|cell| whole_cells(size.octets(), cell));
         (each().fold(f64::INFINITY, f64::min), each().fold(0.0, f64::max))
@@ -74,7 +74,7 @@ fn whole_cells(octets: u32, cell: u32) -> f64 {
 }
 
 /// Measures every size of the request, then the sizes that narrow the cell.
-pub(super) fn of(rig: &mut Rig<'_, '_>, first: &Filling) -> Result<Cells> {
+pub(super) fn measure_sizes(rig: &mut Rig<'_, '_>, first: &Filling) -> Result<Cells> {
     let mut points = Vec::new();
     for size in rig.spec.sizes.clone() {
         if !rig.keeps_up(&first.outlet, 1, size) {
@@ -82,7 +82,7 @@ pub(super) fn of(rig: &mut Rig<'_, '_>, first: &Filling) -> Result<Cells> {
         }
         points.extend(point(rig, first, size)?);
     }
-    let mut counting = tell(&points);
+    let mut counting = find_unit(&points);
     let mut stuck = 0;
     for _ in 0..BISECTIONS {
         let Counting::Cells(least, most) = counting else { break };
@@ -91,7 +91,7 @@ pub(super) fn of(rig: &mut Rig<'_, '_>, first: &Filling) -> Result<Cells> {
             break;
         }
         points.extend(point(rig, first, size)?);
-        let told = tell(&points);
+        let told = find_unit(&points);
         if told == counting {
             // A burst during which the device stalled shows little; another may show more.
             stuck += 1;
@@ -134,7 +134,7 @@ fn point(
     let mut spans: Vec<Span> = Vec::new();
     let shots = if rig.topology.is_simulated() { SHOTS_IN_VIRTUAL_TIME } else { SHOTS };
     for block in 0..shots {
-        let shots = rig.shoot_evenly(&[&first.outlet], size, (burst, drain), block)?;
+        let shots = rig.shoot_evenly(&[&first.outlet], size, burst, drain, block)?;
         let full = shots.into_iter().flatten().filter(|shot| shot.lost() > 0);
         spans.extend(full.map(|shot| shot.occupied(drain)));
     }
@@ -145,7 +145,7 @@ fn point(
 }
 
 /// Finds the unit: octets if they fit, as they are cells of one octet; then frames; then cells.
-fn tell(points: &[(FrameSize, Span)]) -> Counting {
+fn find_unit(points: &[(FrameSize, Span)]) -> Counting {
     if points.len() < 2 {
         return Counting::Unclear;
     }
@@ -188,7 +188,7 @@ mod tests {
     fn each_way_of_counting_is_told() {
         let buffer = 200_000_u64;
         let check = |frames: &dyn Fn(u32) -> u64, expected| {
-            assert_eq!(tell(&points(&SIZES, frames)), expected);
+            assert_eq!(find_unit(&points(&SIZES, frames)), expected);
         };
         check(&|l| buffer / u64::from(l), Counting::Bytes);
         check(&|_| 1000, Counting::Descriptors);
@@ -205,13 +205,13 @@ mod tests {
             let frames = |l: u32| 400_000 / u64::from(l.next_multiple_of(cell));
             let mut sizes = SIZES.to_vec();
             for _ in 0..BISECTIONS {
-                let Counting::Cells(least, most) = tell(&points(&sizes, frames)) else {
+                let Counting::Cells(least, most) = find_unit(&points(&sizes, frames)) else {
                     panic!("{cell}")
                 };
                 let Some(size) = splitting(least, most) else { break };
                 sizes.push(size.octets());
             }
-            assert_eq!(tell(&points(&sizes, frames)), Counting::Cells(cell, cell));
+            assert_eq!(find_unit(&points(&sizes, frames)), Counting::Cells(cell, cell));
         }
     }
 }

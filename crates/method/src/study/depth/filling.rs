@@ -75,7 +75,7 @@ impl Filling {
 }
 
 /// Measures one output; if `whole`, also searches for the longest burst without loss.
-pub(super) fn of(
+pub(super) fn measure_output(
     rig: &mut Rig<'_, '_>,
     outlet: &Outlet,
     size: FrameSize,
@@ -99,7 +99,7 @@ pub(super) fn of(
     let mut found = Filling::only(outlet, size, Some(drain), reach);
     let Reach::Filled(mut burst) = reach else { return Ok(found) };
     for block in 0..rig.spec.blocks.get() {
-        let mut shot = alone(rig, &found, (burst, drain), block)?;
+        let mut shot = alone(rig, &found, burst, drain, block)?;
         // The burst is too short if a sender was delayed while its length was searched for.
         for _ in 0..MOST_DOUBLINGS {
             if shot.as_ref().is_none_or(|shot| shot.lost() >= LEAST_LOST) {
@@ -107,15 +107,15 @@ pub(super) fn of(
             }
             burst = Burst::new(burst.frames * 2, drain.rate, burst.share());
             found.reach = Reach::Filled(burst);
-            shot = alone(rig, &found, (burst, drain), block)?;
+            shot = alone(rig, &found, burst, drain, block)?;
         }
         if let Some(shot) = shot.filter(|shot| shot.lost() >= LEAST_LOST) {
             found.one_shot.push(shot.occupied(drain));
-            found.delay.extend(shot.delayed(drain));
+            found.delay.extend(shot.occupancy_from_delay(drain));
         }
         if whole {
             let middle = found.frames().unwrap_or(0.0);
-            found.burst.extend(search(rig, &found, (middle, burst, drain), block)?);
+            found.burst.extend(search(rig, &found, middle, burst, drain, block)?);
         }
     }
     Ok(found)
@@ -166,10 +166,11 @@ fn grow(rig: &mut Rig<'_, '_>, outlet: &Outlet, size: FrameSize, drain: Drain) -
 fn alone(
     rig: &mut Rig<'_, '_>,
     found: &Filling,
-    burst: (Burst, Drain),
+    burst: Burst,
+    drain: Drain,
     block: u32,
 ) -> Result<Option<Shot>> {
-    let shots = rig.shoot_evenly(&[&found.outlet], found.size, burst, block)?;
+    let shots = rig.shoot_evenly(&[&found.outlet], found.size, burst, drain, block)?;
     Ok(shots.and_then(|shots| shots.into_iter().next()))
 }
 
@@ -177,7 +178,9 @@ fn alone(
 fn search(
     rig: &mut Rig<'_, '_>,
     found: &Filling,
-    (middle, burst, drain): (f64, Burst, Drain),
+    middle: f64,
+    burst: Burst,
+    drain: Drain,
     block: u32,
 ) -> Result<Option<Span>> {
     let expected = middle / (1.0 - burst.share());
@@ -189,7 +192,7 @@ fn search(
     let (mut passed, mut failed): (Option<Shot>, Option<Shot>) = (None, None);
     let searched = largest(within, |frames| {
         let burst = Burst::new(frames, drain.rate, burst.share());
-        let Some(shot) = alone(rig, found, (burst, drain), block)? else {
+        let Some(shot) = alone(rig, found, burst, drain, block)? else {
             return Ok::<_, TestbedError>(Answer::Unknown);
         };
         let whole = shot.lost() == 0;

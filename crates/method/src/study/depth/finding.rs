@@ -62,7 +62,7 @@ pub(super) enum Queue {
 }
 
 impl Queue {
-    pub(super) fn in_words(self) -> String {
+    pub(super) fn to_words(self) -> String {
         phrase::code(&Key::Waits, self.as_str())
     }
 

@@ -162,7 +162,7 @@ pub(super) fn ring(spec: &DepthSpec, topology: &Topology, first: &Outlet) -> Vec
 }
 
 /// Number of hosts' ports on the same device as this output, including its own.
-pub(super) fn beside(spec: &DepthSpec, topology: &Topology, first: &Outlet) -> u32 {
+pub(super) fn count_ports_on_device(spec: &DepthSpec, topology: &Topology, first: &Outlet) -> u32 {
     let all = candidates(spec, topology).unwrap_or_default();
     let place = all.iter().find(|(port, _)| *port == first.to).map(|(_, place)| place);
     all.iter().filter(|(_, other)| Some(other) == place).count() as u32

@@ -52,7 +52,7 @@ fn estimators(found: &DepthFinding) -> Table {
     let mut rows = Vec::new();
     for output in &found.outputs {
         let waits =
-            output.waits.map_or_else(String::new, |queue| format!("; {}", queue.in_words()));
+            output.waits.map_or_else(String::new, |queue| format!("; {}", queue.to_words()));
         let feeding = output.outlet.feeding_in_words() + &waits;
         let to = Cell::text(output.outlet.to.to_string()).with_note(feeding);
         for (name, value) in output.estimates() {
@@ -178,7 +178,7 @@ fn size_answer(output: &OutputDepth) -> Option<Answer> {
     let figure = output.one_shot.as_ref()?;
     let mut fed = format!("{}:1 oversubscription", output.outlet.senders.len());
     if let Some(queue) = output.waits {
-        fed = format!("{fed}, frames of {} octets that wait {}", output.size, queue.in_words());
+        fed = format!("{fed}, frames of {} octets that wait {}", output.size, queue.to_words());
     }
     let label = format!("egress port {}, {fed}", output.outlet.to);
     let paths = output.paths.as_ref().filter(|_| output.waits.is_none());

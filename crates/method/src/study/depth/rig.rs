@@ -140,7 +140,7 @@ impl<'s, 't> Rig<'s, 't> {
         seed: u64,
     ) -> Self {
         let way = ways.all()[0];
-        let session = Session::over(testbed, ways, seed, (spec.profile, spec.tries));
+        let session = Session::over(testbed, ways, seed, spec.profile, spec.tries);
         Self {
             spec,
             topology,
@@ -171,7 +171,7 @@ impl<'s, 't> Rig<'s, 't> {
             for (at, sender) in outlet.senders.iter().enumerate() {
                 let schedule = match &pace {
                     Some(paces) => Schedule::Paced(paces[of]),
-                    None => schedule(load, (at as u64, outlet.senders.len() as u64)),
+                    None => schedule(load, at as u64, outlet.senders.len() as u64),
                 };
                 let id = flows.len() as u16 + 1;
                 let pair = Pair { from: sender.clone(), to: outlet.to.clone() };
@@ -182,7 +182,7 @@ impl<'s, 't> Rig<'s, 't> {
             [one] => format!("{}, {}", one.to, one.feeding_in_words()),
             several => format!("{} outputs at once", several.len()),
         };
-        let label = format!("{} of {size} into {into}", in_words(load));
+        let label = format!("{} of {size} into {into}", describe_load(load));
         let duration = match (&pace, load) {
             // Paced flows are sent until the load ends; the queue drains afterwards.
             (Some(paces), Load::Burst(frames, seconds)) => {
@@ -194,7 +194,7 @@ impl<'s, 't> Rig<'s, 't> {
         };
         let tried = self.run(self.way, label, flows, duration, block)?;
         self.session.residual = Nanos::ZERO;
-        let mut seen = seen(&tried, outlets, pace.is_some());
+        let mut seen = read_shots(&tried, outlets, pace.is_some());
         self.paused |= matches!(seen, Seen::Paused);
         if let Seen::Shots(shots) = &mut seen {
             for (shot, outlet) in shots.iter_mut().zip(outlets) {
@@ -219,7 +219,8 @@ impl<'s, 't> Rig<'s, 't> {
         &mut self,
         outlets: &[&Outlet],
         size: FrameSize,
-        (burst, drain): (Burst, Drain),
+        burst: Burst,
+        drain: Drain,
         block: u32,
     ) -> Result<Option<Vec<Shot>>> {
         let (tries, late) = if self.topology.is_simulated() {
@@ -292,7 +293,7 @@ impl<'s, 't> Rig<'s, 't> {
         let (gate, events) = (Gate::Uneven, Vec::new());
         let tried = self.session.run(Ask { label, way, block, duration, gate, flows, events })?;
         self.trials += 1;
-        self.noted.hear(&tried);
+        self.noted.observe(&tried);
         Ok(tried)
     }
 
@@ -324,7 +325,7 @@ impl<'s, 't> Rig<'s, 't> {
                 time = Nanos::from_secs_f64(FRAMES_OF_A_RATE / known).min(self.spec.longest);
                 best = None;
             }
-            let shot = self.overload_once(outlet, size, (time, block))?;
+            let shot = self.overload_once(outlet, size, time, block)?;
             let faster = |shot: &Shot| {
                 best.as_ref().is_none_or(|known| shot.came_through() > known.came_through())
             };
@@ -358,7 +359,8 @@ impl<'s, 't> Rig<'s, 't> {
         &mut self,
         outlet: &Outlet,
         size: FrameSize,
-        (time, block): (Nanos, u32),
+        time: Nanos,
+        block: u32,
     ) -> Result<Option<Shot>> {
         let real = !self.topology.is_simulated();
         if real {
@@ -423,7 +425,8 @@ impl<'s, 't> Rig<'s, 't> {
     /// without a cable.
     pub(super) fn direct(
         &mut self,
-        (frames, seconds): (u64, f64),
+        frames: u64,
+        seconds: f64,
         senders: usize,
     ) -> Result<Option<bool>> {
         let Some(cable) = self.session.ways.bypass_of(self.way) else { return Ok(None) };
@@ -439,7 +442,7 @@ impl<'s, 't> Rig<'s, 't> {
 }
 
 /// Schedule of one sender's part of a load.
-fn schedule(load: Load, (at, senders): (u64, u64)) -> Schedule {
+fn schedule(load: Load, at: u64, senders: u64) -> Schedule {
     match load {
         Load::Burst(frames, _) => {
             Schedule::Burst((frames / senders + u64::from(at < frames % senders)).max(1))
@@ -456,14 +459,14 @@ fn duration(load: Load) -> Nanos {
     }
 }
 
-fn in_words(load: Load) -> String {
+fn describe_load(load: Load) -> String {
     match load {
         Load::Burst(frames, _) => format!("burst of {frames}"),
         Load::Greedy(_) => "all that goes".to_owned(),
     }
 }
 
-fn seen(tried: &Tried, outlets: &[&Outlet], paced: bool) -> Seen {
+fn read_shots(tried: &Tried, outlets: &[&Outlet], paced: bool) -> Seen {
     let Some(record) = tried.valid() else {
         return if paused(&tried.record.outcome) { Seen::Paused } else { Seen::Nothing };
     };
@@ -473,7 +476,7 @@ fn seen(tried: &Tried, outlets: &[&Outlet], paced: bool) -> Seen {
     for outlet in outlets {
         let to = from + outlet.senders.len();
         let Some(own) = flows.get(from..to) else { return Seen::Nothing };
-        shots.push(Shot::of(own, (record.start_spread, latest(record)), paced));
+        shots.push(Shot::from_flows(own, record.start_spread, latest(record), paced));
         from = to;
     }
     Seen::Shots(shots)

@@ -58,7 +58,7 @@ fn by_class(mut row: Row) -> Figure {
 
 fn row(rig: &Rig<'_, '_>, one: &Filling, direct: Option<bool>) -> Row {
     let ways = &rig.session.ways;
-    let mut row = Row::of(ways, rig.way, rig.spec.profile);
+    let mut row = Row::for_path(ways, rig.way, rig.spec.profile);
     (row.n, row.verdict) = (rig.trials, ways.judge(rig.way, &evidence(one, direct)));
     row.set(Key::Test, "depth");
     if let [_, _, ..] = one.outlet.senders[..] {
@@ -191,7 +191,8 @@ struct Taken {
 
 impl Taken {
     fn new(size: FrameSize, cells: Option<&Cells>) -> Self {
-        let middle = cells.map_or_else(|| f64::from(size.octets()), |cells| cells.taken(size));
+        let middle =
+            cells.map_or_else(|| f64::from(size.octets()), |cells| cells.octets_taken(size));
         let (least, most) = cells.map_or((middle, middle), |cells| cells.may_take(size));
         Self { middle, least, most }
     }

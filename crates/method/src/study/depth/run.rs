@@ -18,7 +18,7 @@ impl DepthSpec {
         let topology = testbed.topology().clone();
         let outlets = outlets::choose(self, &topology).map_err(lost)?;
         let ways = match &self.subject {
-            Some(subject) => Ways::of(&topology, std::slice::from_ref(subject)).map_err(lost)?,
+            Some(subject) => Ways::new(&topology, std::slice::from_ref(subject)).map_err(lost)?,
             None => Ways::over(&topology, outlets[0].pair()),
         };
         let mut rig = Rig::new(self, &topology, testbed, ways, seed);
@@ -32,26 +32,26 @@ impl DepthSpec {
         }
         for (at, outlet) in outlets.iter().enumerate() {
             let whole = at == 0 || outlet.to == outlets[0].to;
-            found.push(filling::of(&mut rig, outlet, self.size, whole)?);
+            found.push(filling::measure_output(&mut rig, outlet, self.size, whole)?);
         }
         let filled = found.iter().find(|one| one.is_filled()).cloned();
         if let Some(one) = filled.as_ref().filter(|_| rig.limit.is_some()) {
-            found.push(filling::of(&mut rig, &one.outlet, FrameSize::MIN, true)?);
+            found.push(filling::measure_output(&mut rig, &one.outlet, FrameSize::MIN, true)?);
         }
         let first = filled.as_ref();
         let cells = match first {
-            Some(one) if !self.sizes.is_empty() => Some(cells::of(&mut rig, one)?),
+            Some(one) if !self.sizes.is_empty() => Some(cells::measure_sizes(&mut rig, one)?),
             _ => None,
         };
         let groups = outlets::together(self, &topology, &outlets[0]);
-        let queues = outlets::beside(self, &topology, &outlets[0]);
+        let queues = outlets::count_ports_on_device(self, &topology, &outlets[0]);
         let sharing = match first {
-            Some(one) => sharing::of(&mut rig, one, cells.as_ref(), (&groups, queues))?,
+            Some(one) => sharing::overfill_outputs(&mut rig, one, cells.as_ref(), &groups, queues)?,
             None => None,
         };
         let burst = first.and_then(|one| Some((one.burst()?, one.outlet.senders.len())));
         let direct = match burst {
-            Some((burst, senders)) => rig.direct((burst.frames, burst.seconds), senders)?,
+            Some((burst, senders)) => rig.direct(burst.frames, burst.seconds, senders)?,
             None => None,
         };
         Ok(rows::finding(&rig, &found, cells.as_ref(), sharing.as_ref(), direct))

@@ -64,11 +64,12 @@ struct Frames {
 }
 
 /// Overfills one, two, three… outputs at once; `None` with too few hosts.
-pub(super) fn of(
+pub(super) fn overfill_outputs(
     rig: &mut Rig<'_, '_>,
     first: &Filling,
     cells: Option<&Cells>,
-    (groups, queues): (&[Vec<Outlet>], u32),
+    groups: &[Vec<Outlet>],
+    queues: u32,
 ) -> Result<Option<Sharing>> {
     let mut groups = groups;
     // A device limited in frames a second allows only a few outputs to be overfilled.
@@ -79,10 +80,11 @@ pub(super) fn of(
         return Ok(None);
     }
     let (Some(alone), Some(known)) = (first.frames(), first.drain) else { return Ok(None) };
-    let taken =
-        |size: FrameSize| cells.map_or_else(|| f64::from(size.octets()), |cells| cells.taken(size));
+    let taken = |size: FrameSize| {
+        cells.map_or_else(|| f64::from(size.octets()), |cells| cells.octets_taken(size))
+    };
     let octets = alone * taken(rig.spec.size);
-    let size = fine(rig, (&first.outlet, groups.len()), octets, &taken);
+    let size = fine(rig, &first.outlet, groups.len(), octets, &taken);
     let drain = match first.outlet.link {
         Some(link) if known.error <= 0.0 => {
             Some(Drain { rate: link.line_rate(size).0, error: 0.0 })
@@ -104,7 +106,7 @@ pub(super) fn of(
         points.extend(point(rig, outlets, frames, burst)?);
     }
     let blocks = rig.spec.blocks.get().min(MOST_BLOCKS);
-    Ok(Some(judge(size, frames.taken, points, (blocks, queues))))
+    Ok(Some(judge(size, frames.taken, points, blocks, queues)))
 }
 
 /// Sends the burst into all of these outputs at once, repeatedly; `None` if no output overflowed.
@@ -117,7 +119,7 @@ fn point(
     let all: Vec<&Outlet> = outlets.iter().collect();
     let (mut spans, mut repeats) = (Vec::<Span>::new(), Vec::new());
     for block in 0..rig.spec.blocks.get().min(MOST_BLOCKS) {
-        let Some(shots) = rig.shoot_evenly(&all, size, (burst, drain), block)? else { continue };
+        let Some(shots) = rig.shoot_evenly(&all, size, burst, drain, block)? else { continue };
         let full = shots.iter().filter(|shot| shot.lost() > 0);
         let own: Vec<Span> = full.map(|shot| shot.occupied(drain).times(taken)).collect();
         if !own.is_empty() {
@@ -144,7 +146,8 @@ fn mean<T>(values: &[T], pick: impl Fn(&T) -> f64) -> f64 {
 /// Largest frames of which enough fit; otherwise those that take the least of the buffer.
 fn fine(
     rig: &Rig<'_, '_>,
-    (outlet, outputs): (&Outlet, usize),
+    outlet: &Outlet,
+    outputs: usize,
     octets: f64,
     taken: &impl Fn(FrameSize) -> f64,
 ) -> FrameSize {
@@ -158,7 +161,7 @@ fn fine(
     enough.or_else(smallest).copied().unwrap_or(rig.spec.size)
 }
 
-fn judge(size: FrameSize, frame: f64, points: Vec<Point>, (blocks, queues): (u32, u32)) -> Sharing {
+fn judge(size: FrameSize, frame: f64, points: Vec<Point>, blocks: u32, queues: u32) -> Sharing {
     // A single burst shows nothing of the variation between bursts.
     let repeated = points.iter().all(|point| point.repeats.len() > 1);
     let shared = if repeated { is_shared(&points) } else { None };
@@ -236,7 +239,7 @@ mod tests {
     fn outputs_with_their_own_are_not_called_shared() {
         let held = Span { low: 99_936.0, value: 100_000.0, high: 100_128.0 };
         let points = (1..=4).map(|outputs| point(outputs, held)).collect();
-        let sharing = judge(FrameSize::MIN, 64.0, points, (6, 8));
+        let sharing = judge(FrameSize::MIN, 64.0, points, 6, 8);
         assert_eq!((sharing.shared, sharing.fit), (Some(false), None));
     }
 
@@ -244,7 +247,7 @@ mod tests {
     fn what_is_known_too_little_of_is_not_called_its_own() {
         let held = Span { low: 90_000.0, value: 100_000.0, high: 110_000.0 };
         let points = (1..=4).map(|outputs| point(outputs, held)).collect();
-        let sharing = judge(FrameSize::MIN, 64.0, points, (6, 8));
+        let sharing = judge(FrameSize::MIN, 64.0, points, 6, 8);
         assert_eq!((sharing.shared, sharing.fit), (None, None));
     }
 
@@ -259,7 +262,7 @@ mod tests {
             Point { outputs, held, repeats, doubt: 0.0 }
         };
         let points = vec![of(1, 100_000.0), of(2, 95_000.0), of(3, 90_000.0), of(4, 80_000.0)];
-        assert_eq!(judge(FrameSize::MIN, 64.0, points, (6, 8)).shared, None);
+        assert_eq!(judge(FrameSize::MIN, 64.0, points, 6, 8).shared, None);
     }
 
     #[test]
@@ -271,7 +274,7 @@ mod tests {
                 let span = Span { low: held - 64.0, value: held, high: held + 64.0 };
                 Point { outputs: n as u32, held: span, repeats, doubt: 0.0 }
             });
-            judge(FrameSize::MIN, 64.0, points.collect(), (6, 12)).fit.expect("a fit")
+            judge(FrameSize::MIN, 64.0, points.collect(), 6, 12).fit.expect("a fit")
         };
         let width = |fit: &Fit| fit.total.high.map_or(f64::INFINITY, |high| high - fit.total.low);
         let (alike, apart) = (of(0.0), of(2000.0));

@@ -62,9 +62,10 @@ impl Shot {
     /// Combines the flows into one output. `spread` is between the first and the last flow's start.
     /// No frame arrived later than `late` after the device released it. `paced` means at most the
     /// cables' rate.
-    pub(super) fn of(
+    pub(super) fn from_flows(
         flows: &[&DatagramsRecord],
-        (spread, late): (Nanos, Nanos),
+        spread: Nanos,
+        late: Nanos,
         paced: bool,
     ) -> Self {
         let longest = |pick: fn(&DatagramsRecord) -> Nanos| {
@@ -169,7 +170,7 @@ impl Shot {
     /// Hosts only ever stamp late, so the estimate uses the middle of these frames. The longest
     /// delay gives the upper bound. A stall adds to the delays, and one at the first frame adds to
     /// that frame's. A threshold that is compared before a frame is counted admits one more.
-    pub(super) fn delayed(&self, drain: Drain) -> Option<Span> {
+    pub(super) fn occupancy_from_delay(&self, drain: Drain) -> Option<Span> {
         let share = self.met_a_full_queue(drain);
         let each = self.delays.iter().map(|delays| waited(delays, 1.0 - share / 2.0));
         let [least, value, most] = each.max_by(|a, b| a[1].total_cmp(&b[1]))?;

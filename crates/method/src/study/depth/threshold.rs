@@ -105,16 +105,16 @@ pub(super) fn fit(measured: &Measured) -> Option<Fit> {
         Some(at) => (at, 0.0, at.without.0),
         None => (best, best.reserve.max(0.0), best.shared()),
     };
-    let bounded = |value: f64, (low, high): (f64, f64), open: bool| Parameter {
+    let bounded = |value: f64, low: f64, high: f64, open: bool| Parameter {
         value,
         low: low.min(value),
         high: (!open).then_some(high.max(value)),
     };
     let total = shared + measured.queues * reserve;
     Some(Fit {
-        total: bounded(total, found.total, found.open_below),
-        alpha: bounded(at.alpha, found.alpha, found.open_above),
-        reserve: bounded(reserve, found.reserve, false),
+        total: bounded(total, found.total.0, found.total.1, found.open_below),
+        alpha: bounded(at.alpha, found.alpha.0, found.alpha.1, found.open_above),
+        reserve: bounded(reserve, found.reserve.0, found.reserve.1, false),
         checked,
         contradicted,
     })

@@ -58,7 +58,7 @@ pub(super) struct RoundData {
 impl RoundData {
     /// Keeps the result of one block's trial.
     pub(super) fn take(&mut self, block: u32, round: &Round, tried: &Tried, spec: &FabricSpec) {
-        self.noted.hear(tried);
+        self.noted.observe(tried);
         let silent = silent(&tried.record.outcome);
         let Some(silent) = silent.filter(|flows| flows.len() < tried.record.flows.len()) else {
             self.noted.doubt(Caveat::NoValidTrial);

@@ -130,7 +130,7 @@ impl Measured<'_> {
 
     /// Conditions and caveats that all rows of a scene share.
     fn row(self, scene: &Scene) -> Row {
-        let mut row = Row::of(self.ways, scene.way, self.spec.profile);
+        let mut row = Row::for_path(self.ways, scene.way, self.spec.profile);
         // A row covers many pairs.
         row.conditions.remove(&Key::From);
         row.conditions.remove(&Key::To);

@@ -31,8 +31,14 @@ impl FabricSpec {
         let topology = testbed.topology().clone();
         let mut streams = Firsts::default();
         let mut observed = Observed::new(testbed, |trial, record| streams.take(trial, record));
-        let phases = (self.profile, self.tries);
-        let mut session = Session::new(&mut observed, "fabric", |t| self.ways(t), seed, phases)?;
+        let mut session = Session::new(
+            &mut observed,
+            "fabric",
+            |t| self.ways(t),
+            seed,
+            self.profile,
+            self.tries,
+        )?;
         let scenes = Scene::all(self, &topology, &session.ways, seed);
         let mut data = Data::new();
         for block in 0..self.blocks.get() {

@@ -60,7 +60,7 @@ impl Scene {
     fn of(spec: &FabricSpec, topology: &Topology, ways: &Ways, way: Way, seed: u64) -> Self {
         let subject = match ways.path(way) {
             Path::Device => way,
-            Path::Bypass => *ways.beside(way).first().unwrap_or(&way),
+            Path::Bypass => *ways.subjects_sharing(way).first().unwrap_or(&way),
         };
         let device = ways.subject(subject).map(|subject| subject.device.as_str());
         let ports = spec.between.among(&topology.ports_of(device));

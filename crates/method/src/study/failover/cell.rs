@@ -157,7 +157,7 @@ impl CellData {
 
     /// Keeps the result of one block's trial.
     pub(super) fn take(&mut self, tried: &Tried, spec: &FailoverSpec, by: Spread) {
-        self.noted.hear(tried);
+        self.noted.observe(tried);
         let flows: Vec<&DatagramsRecord> = tried.measured().collect();
         let count = by.conversations() as usize;
         let told_apart = flows.iter().all(|seen| seen.conversations.len() == count);

@@ -173,7 +173,8 @@ fn silence(case: &FailoverCase) -> Option<Answer> {
 }
 
 fn failure(case: &FailoverCase, one: &Interruption, has_several: bool) -> Answer {
-    let on = if has_several { format!(" on {}", case.place.who.in_words()) } else { String::new() };
+    let on =
+        if has_several { format!(" on {}", case.place.who.to_phrase()) } else { String::new() };
     let subject = format!("`{}`{on}{}", case.deed, case.place.direction_in_words());
     let longest = &one.longest;
     let mut text = match (longest.value, longest.high, one.unseen_end) {

@@ -90,7 +90,7 @@ impl Effect<'_> {
     }
 
     fn row(&self) -> Row {
-        let mut row = Row::of(self.ways, self.way, self.spec.profile);
+        let mut row = Row::for_path(self.ways, self.way, self.spec.profile);
         // A deed has its own control, and needs no cable.
         row.caveats.remove(&Caveat::NoBypass);
         set_direction(&mut row, self.direction);
@@ -177,7 +177,7 @@ impl Effect<'_> {
             all.iter().map(|one| one.longest(phase, spacing)).collect()
         };
         let own = longest(&self.own);
-        let outage = Outage::of(&own, &longest(&self.control));
+        let outage = Outage::from_trials(&own, &longest(&self.control));
         let is_shown = matches!(outage, Outage::Shown { .. });
         let resolution = Resolution { spacing, inside: 0.0 };
         let setting = self.ways.setting(self.way);

@@ -29,14 +29,20 @@ impl FailoverSpec {
         let topology = testbed.topology().clone();
         let mut firsts = FirstOfEach::new(MOST_SHOWN);
         let mut observed = Observed::new(testbed, |trial, record| firsts.take(trial, record));
-        let how = (self.profile, self.tries);
-        let mut session = Session::new(&mut observed, "failover", |t| self.ways(t), seed, how)?;
+        let mut session = Session::new(
+            &mut observed,
+            "failover",
+            |t| self.ways(t),
+            seed,
+            self.profile,
+            self.tries,
+        )?;
         let ways = session.ways.subjects();
         let treatments = |way| (way, self.treatments(&topology, &session.ways, way));
         let mut treatments: BTreeMap<Way, Vec<Treatment>> =
             ways.iter().copied().map(treatments).collect();
         let most = treatments.values().map(Vec::len).max().unwrap_or(0);
-        session.in_blocks(self.blocks, (most, &ways), |session, block, (at, way)| {
+        session.in_blocks(self.blocks, most, &ways, |session, block, (at, way)| {
             let all = treatments.get_mut(&way);
             let Some(treatment) = all.and_then(|all| all.get_mut(at)) else { return Ok(()) };
             let tried = session.run(Ask {

@@ -71,7 +71,7 @@ impl ImportedSpec {
                 Unit::FramesPerSecond | Unit::BitsPerSecond | Unit::OperationsPerSecond => {
                     // It is unknown whether frames were lost.
                     let rates = Rates::Apart { device, bypass };
-                    Evidence::Rate(RateEvidence::of(rates, Driven::HeldBack)).verdict(setting)
+                    Evidence::Rate(RateEvidence::new(rates, Driven::HeldBack)).verdict(setting)
                 }
                 Unit::Nanoseconds => {
                     Evidence::Delay(Delays::Apart { device, bypass, floor: 0.0 }).verdict(setting)

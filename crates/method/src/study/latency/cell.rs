@@ -154,7 +154,7 @@ pub(super) struct CellData {
 impl CellData {
     /// Keeps the result of one block's trial.
     pub(super) fn take(&mut self, block: u32, tried: &Tried) {
-        self.noted.hear(tried);
+        self.noted.observe(tried);
         let Some((record, echo)) = tried.valid().and_then(|r| Some((r, echo_of(r)?))) else {
             self.noted.doubt(Caveat::NoValidTrial);
             return;

@@ -18,11 +18,11 @@ impl LatencySpec {
         seed: u64,
     ) -> Result<LatencyFinding, TestbedError> {
         let mut session =
-            Session::new(testbed, "latency", |t| self.ways(t), seed, (self.profile, self.tries))?;
+            Session::new(testbed, "latency", |t| self.ways(t), seed, self.profile, self.tries)?;
         let ways = session.ways.all();
         let mut cells = self.cells(&ways);
         let mut streams = Firsts::default();
-        session.in_blocks(self.blocks, (cells.len(), &ways), |session, block, (at, way)| {
+        session.in_blocks(self.blocks, cells.len(), &ways, |session, block, (at, way)| {
             let cell = &mut cells[at];
             let tried = session.run(Ask {
                 label: cell.label() + &session.ways.label(way),

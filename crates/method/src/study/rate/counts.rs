@@ -23,7 +23,7 @@ const NOTED: f64 = 0.005;
 pub(super) type Seen<'a> = Vec<&'a DatagramsRecord>;
 
 /// Returns the flows' records; `None` if figures must not use them.
-pub(super) fn seen(tried: &Tried) -> Option<Seen<'_>> {
+pub(super) fn valid_flows(tried: &Tried) -> Option<Seen<'_>> {
     tried.valid()?;
     let flows: Seen<'_> = tried.measured().collect();
     (!flows.is_empty()).then_some(flows)
@@ -46,7 +46,7 @@ pub(super) struct Count {
 
 impl Count {
     /// Sums over flows.
-    pub(super) fn of<'a>(flows: impl IntoIterator<Item = &'a DatagramsRecord>) -> Self {
+    pub(super) fn from_flows<'a>(flows: impl IntoIterator<Item = &'a DatagramsRecord>) -> Self {
         let flows: Vec<&DatagramsRecord> = flows.into_iter().collect();
         let none = Self { queued: backlog(&flows, NOTED), ..Self::default() };
         flows.into_iter().fold(none, |sum, flow| Self {
@@ -213,7 +213,7 @@ mod tests {
     fn what_a_queue_took_in_is_lost_to_a_load_that_goes_on() {
         let queued =
             DatagramsRecord { receiving: LOAD * 2, ..scripted::one_way(LOAD, 10_000, 10_000) };
-        let count = Count::of([&queued]);
+        let count = Count::from_flows([&queued]);
         assert_eq!((count.lost, count.loss_ratio()), (0, 0.0));
         assert!((count.short_ratio() - 0.5).abs() < 1e-9, "{count:?}");
         // Of a rate of 5,000/s a bucket of 1,000 frames gave 500.
@@ -234,7 +234,7 @@ mod tests {
             (&[(100, 30), (50, 50)], 70),
         ] {
             let tried = tried(of_flows);
-            let flows = seen(&tried).expect("a flood is valid");
+            let flows = valid_flows(&tried).expect("a flood is valid");
             assert_eq!(lost(&flows), of_flows.iter().map(|flow| flow.0).sum::<u64>());
             assert_eq!(lost_on_path(&tried), on_path, "{of_flows:?}");
             let dropped = of_flows.iter().any(|flow| flow.1 > 0);

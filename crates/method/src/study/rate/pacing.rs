@@ -73,17 +73,18 @@ struct Gaps {
 }
 
 impl Gaps {
-    fn of(gaps: &Histogram) -> Self {
+    fn from_histogram(gaps: &Histogram) -> Self {
         Self { count: gaps.count(), at: QUANTILES.map(|q| gaps.quantile(q)) }
     }
 }
 
 impl Pacing {
     /// Measures a flow that was paced at `rate`.
-    pub(super) fn of(seen: &DatagramsRecord, rate: FrameRate) -> Self {
+    pub(super) fn from_flow(seen: &DatagramsRecord, rate: FrameRate) -> Self {
         let nominal_ns = 1e9 / rate.0;
         let burst_fraction = seen.departures.share_below(Nanos((nominal_ns * CLOSE) as u64));
-        let (departures, arrivals) = (Gaps::of(&seen.departures), Gaps::of(&seen.arrivals));
+        let (departures, arrivals) =
+            (Gaps::from_histogram(&seen.departures), Gaps::from_histogram(&seen.arrivals));
         Self { nominal_ns, departures, arrivals, burst_fraction }
     }
 

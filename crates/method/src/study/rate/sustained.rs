@@ -74,9 +74,10 @@ pub(super) struct Delivery {
 impl Delivery {
     /// Creates a delivery; `offered` is the load of one sending port. A queue below `width` of a
     /// load's frames, or a millisecond of it, is no backlog.
-    pub(super) fn of(
+    pub(super) fn from_flows(
         flows: &[&DatagramsRecord],
-        (offered, duration): (FrameRate, Nanos),
+        offered: FrameRate,
+        duration: Nanos,
         width: f64,
     ) -> Self {
         let mut own = Self {
@@ -123,7 +124,7 @@ impl Delivery {
     }
 
     /// Result in the form that a search takes.
-    pub(super) fn seen(&self) -> Seen {
+    pub(super) fn search_result(&self) -> Seen {
         Seen::Counted { offered: FrameRate(self.offered), sent: self.sent, lost: self.short() }
     }
 
@@ -334,7 +335,7 @@ impl Deliveries {
     }
 
     fn bucket(&self) -> Option<Bucket> {
-        Bucket::of(&self.trials)
+        Bucket::from_trials(&self.trials)
     }
 
     /// Forwarding rate of a trial without a bucket's frames.

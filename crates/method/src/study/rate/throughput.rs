@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use measure::{FrameRate, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::counts::{Count, lossless_load, paused, seen, slowest_sender};
+use super::counts::{Count, lossless_load, paused, slowest_sender, valid_flows};
 use super::pacing::Pacing;
 use super::rules::SearchRules;
 use super::sustained::{Bracket, Deliveries, Delivery, PACING_MARGIN, lasting};
@@ -183,20 +183,20 @@ pub(super) struct Searched {
 
 impl Searched {
     /// Creates the result of a search that ran elsewhere.
-    pub(super) fn of(results: Vec<GoalResult>, deliveries: Deliveries) -> Self {
+    pub(super) fn from_results(results: Vec<GoalResult>, deliveries: Deliveries) -> Self {
         Self { results, deliveries, ..Self::default() }
     }
 
     /// Takes in a counted trial of the search at the requested `rate`.
     fn count(&mut self, tried: &Tried, delivery: Delivery, rate: FrameRate, terms: &Terms) {
-        let count = Count::of(tried.measured());
+        let count = Count::from_flows(tried.measured());
         if self.highest.is_none_or(|highest| count.received > highest.received) {
             self.highest = Some(count);
         }
         if let (0, Some(flow)) = (delivery.lost, tried.measured().next()) {
             // Gaps are measured per thread.
             let each = FrameRate(rate.0 / f64::from(terms.threads));
-            let pacing = Pacing::of(flow, each);
+            let pacing = Pacing::from_flow(flow, each);
             self.paced.push((delivery.offered, tried.trial.phases.load, pacing));
         }
         self.deliveries.push(delivery);
@@ -307,12 +307,12 @@ impl Searched {
         let device = verdict::Bracket { low: own.low, high };
         let rates = Rates::Brackets { device, bypass };
         let link = link.map(|link| link.0);
-        Evidence::Rate(RateEvidence { link, ..RateEvidence::of(rates, driven) })
+        Evidence::Rate(RateEvidence { link, ..RateEvidence::new(rates, driven) })
     }
 
     /// Bracket of a bypass next to a device. The upper bound may be the tester's, as both belong to
     /// the tester here.
-    pub(super) fn beside(&self, goal: &Goal) -> Option<verdict::Bracket> {
+    pub(super) fn bypass_bracket(&self, goal: &Goal) -> Option<verdict::Bracket> {
         let own = self.bracket(goal);
         let bracket = verdict::Bracket { low: own.low, high: own.high };
         (own.loss.is_none() && self.result(goal.name).is_some()).then_some(bracket)
@@ -379,7 +379,7 @@ pub(super) fn search(
             }
         }
         let strictest = goals.iter().map(|goal| goal.loss_ratio).fold(1.0, f64::min);
-        let attempt = |attempt| attempt_load(offer, terms, (attempt, strictest), &mut searched);
+        let attempt = |attempt| attempt_load(offer, terms, attempt, strictest, &mut searched);
         let Some(results) = carry_out(search.as_mut(), attempt)? else {
             searched.broken = true;
             return Ok(searched);
@@ -429,7 +429,7 @@ fn tell_rate_from_bucket(
     let Some((rate, duration)) = searched.deliveries.another_length() else { return Ok(()) };
     let rate = FrameRate(rate.min(floods.most().map_or(rate, |most| most.0)));
     if !terms.common() {
-        return attempt_load(offer, terms, (Attempt { rate, duration }, 0.0), searched).map(drop);
+        return attempt_load(offer, terms, Attempt { rate, duration }, 0.0, searched).map(drop);
     }
     // A paced load is hardest to keep at the tester's highest rate.
     let most =
@@ -450,7 +450,8 @@ fn tell_rate_from_bucket(
 fn attempt_load(
     offer: &mut Offering<'_>,
     terms: &Terms,
-    (attempt, loss_ratio): (Attempt, f64),
+    attempt: Attempt,
+    loss_ratio: f64,
     searched: &mut Searched,
 ) -> Result<Option<search::Seen>> {
     let rate = attempt.rate;
@@ -461,14 +462,14 @@ fn attempt_load(
         let (schedule, before) = (Schedule::Paced(rate), *times);
         *times += 1;
         let tried = offer(Load { purpose: Purpose::Search, schedule, duration, before })?;
-        searched.noted.hear(&tried);
+        searched.noted.observe(&tried);
         if let Some(delivery) = delivery(&tried, duration, terms) {
             if delivery.only_queued() && !queued {
                 queued = true;
                 continue;
             }
             searched.count(&tried, delivery, rate, terms);
-            return Ok(Some(delivery.seen()));
+            return Ok(Some(delivery.search_result()));
         }
         if !tried.beyond_tester() {
             return Ok(None);
@@ -486,6 +487,6 @@ fn attempt_load(
 }
 
 fn delivery(tried: &Tried, duration: Nanos, terms: &Terms) -> Option<Delivery> {
-    let flows = seen(tried)?;
-    Some(Delivery::of(&flows, (slowest_sender(tried), duration), terms.precision))
+    let flows = valid_flows(tried)?;
+    Some(Delivery::from_flows(&flows, slowest_sender(tried), duration, terms.precision))
 }

@@ -30,7 +30,7 @@ pub(super) struct Crossing<'a> {
 
 impl<'a> Crossing<'a> {
     /// Analyses a cell's blocks over this path.
-    pub(super) fn of(spec: &'a StorageSpec, data: &CellData, path: Option<Path>) -> Self {
+    pub(super) fn new(spec: &'a StorageSpec, data: &CellData, path: Option<Path>) -> Self {
         let is_remote = data.is_remote();
         let own = Self { spec, path, is_remote, is_full: false, may_be_full: false };
         let Some(path) = own.path.as_ref().filter(|_| is_remote) else { return own };
@@ -126,7 +126,7 @@ impl<'a> Crossing<'a> {
 
     /// Longest time that a single message occupies the path: its excess over a small message, and
     /// its octets at the links' rate. A path inside a device may be slower than its links.
-    fn held(&self, sample: &Sample, kind: &Kind) -> f64 {
+    fn occupancy_ns(&self, sample: &Sample, kind: &Kind) -> f64 {
         let longer = kind.alone - sample.small.map_or(0.0, |small| small.least);
         let held = self.path.as_ref().map_or(longer, |path| path.held_ns(kind.write, longer));
         held.clamp(0.0, kind.alone)
@@ -137,7 +137,7 @@ impl<'a> Crossing<'a> {
     pub(super) fn disturbance(&self, sample: &Sample, kind: &Kind) -> f64 {
         let on_path = (kind.latency - sum(self.others(kind))).max(0.0);
         let of = |message: &Kind| {
-            let held = self.held(sample, message);
+            let held = self.occupancy_ns(sample, message);
             let stays = (on_path.max(message.beside) + held).min(kind.latency);
             message.beside_per_second * held / 1e9 * stays
         };

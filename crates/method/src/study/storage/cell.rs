@@ -235,8 +235,8 @@ pub(super) struct CellData {
 impl CellData {
     /// Takes in a block's trial, and the trial of its messages without the job.
     pub(super) fn take(&mut self, block: u32, tried: &Tried, at_rest: &Tried) {
-        self.noted.hear(tried);
-        self.noted.hear(at_rest);
+        self.noted.observe(tried);
+        self.noted.observe(at_rest);
         if paused(tried) {
             self.noted.doubt(Caveat::Paused);
         }

@@ -21,7 +21,7 @@ const UNKNOWN: f64 = 1e9;
 const FEWEST: f64 = 2.0;
 
 /// Messages a second of each kind, next to the operations of a cell.
-pub(super) fn beside(
+pub(super) fn probe_rate(
     spec: &StorageSpec,
     cell: Cell,
     topology: &Topology,
@@ -54,14 +54,15 @@ pub(super) struct Path {
 
 impl Path {
     /// Capacities of a cell's path; `None` if a rate or a segment's size is unknown.
-    pub(super) fn of(
-        (spec, cell): (&StorageSpec, Cell),
+    pub(super) fn for_cell(
+        spec: &StorageSpec,
+        cell: Cell,
         data: &CellData,
         topology: &Topology,
         pair: &Pair,
     ) -> Option<Self> {
         let segment = data.samples.iter().find_map(|sample| sample.segment)?;
-        let over = |pair: &Pair| Capacity::of(topology, pair, segment);
+        let over = |pair: &Pair| Capacity::for_pair(topology, pair, segment);
         let port = |port: &PortRef| over(&Pair { from: port.clone(), to: port.clone() });
         let replicas = spec.job.replicas.iter().filter_map(port);
         Some(Self {
@@ -79,21 +80,21 @@ impl Path {
     /// Utilisation of the busiest link in its busier direction by a block's operations: minimum and
     /// maximum. Counts `beside` of the separate messages, and `copies` of each write. The number of
     /// acknowledgements is known within one per message. Merged messages need fewer segments.
-    fn used(&self, sample: &Sample, copies: f64, (beside, joined): (f64, bool)) -> [f64; 2] {
+    fn used(&self, sample: &Sample, copies: f64, beside: f64, joined: bool) -> [f64; 2] {
         let mut links = [[[0.0; 2]; 2]; 3];
-        let put = |link: &mut [[f64; 2]; 2], port: &Capacity, messages, per_second| {
-            put(link, (port, joined), messages, per_second);
+        let add = |link: &mut [[f64; 2]; 2], port: &Capacity, messages, per_second| {
+            add_messages(link, port, joined, messages, per_second);
         };
         for (write, of) in &self.messages {
             let Some(kind) = sample.kind(*write) else { continue };
             let crossing = kind.per_second + beside * kind.beside_per_second;
             let [request, answer] = [of.request, of.answer].map(|octets| octets.0 as f64);
-            put(&mut links[0], &self.client, [request, answer], crossing);
-            put(&mut links[1], &self.storage, [request, answer], crossing);
+            add(&mut links[0], &self.client, [request, answer], crossing);
+            add(&mut links[1], &self.storage, [request, answer], crossing);
             if *write {
-                put(&mut links[1], &self.storage, [answer, request], copies * kind.per_second);
+                add(&mut links[1], &self.storage, [answer, request], copies * kind.per_second);
                 if let Some(replica) = self.replica.as_ref().filter(|_| copies > 0.0) {
-                    put(&mut links[2], replica, [request, answer], kind.per_second);
+                    add(&mut links[2], replica, [request, answer], kind.per_second);
                 }
             }
         }
@@ -139,7 +140,7 @@ impl Path {
     /// complete. If they waited, those in flight at the end may have been too, and the maximum of
     /// acknowledgements counts.
     fn filled(&self, sample: &Sample, waited: bool) -> bool {
-        let [least, most] = self.used(sample, self.copies, (1.0, false));
+        let [least, most] = self.used(sample, self.copies, 1.0, false);
         let one_more = 1.0 + 1.0 / sample.count().max(1) as f64;
         least * one_more >= LINE_RATE
             || (waited
@@ -154,7 +155,7 @@ impl Path {
 
     /// True if they did even if TCP merged several messages into one segment.
     pub(super) fn is_full(&self, data: &CellData, waited: impl Fn(&Sample) -> bool) -> bool {
-        let least = |sample: &Sample| self.used(sample, self.copies, (1.0, self.is_joined))[0];
+        let least = |sample: &Sample| self.used(sample, self.copies, 1.0, self.is_joined)[0];
         self.may_be_full(data, waited) && data.most(|sample| least(sample) >= TESTER_SHARE)
     }
 
@@ -165,15 +166,16 @@ impl Path {
 
     /// Maximum factor on a block's operations that the links allow, with `copies` of each write.
     pub(super) fn room(&self, sample: &Sample, copies: f64) -> f64 {
-        1.0 / self.used(sample, copies, (0.0, true))[0]
+        1.0 / self.used(sample, copies, 0.0, true)[0]
     }
 }
 
 /// Adds messages that leave and return by a port to both directions of its link, minimum and
 /// maximum.
-fn put(
+fn add_messages(
     link: &mut [[f64; 2]; 2],
-    (port, joined): (&Capacity, bool),
+    port: &Capacity,
+    joined: bool,
     [out, back]: [f64; 2],
     per_second: f64,
 ) {

@@ -36,8 +36,8 @@ impl StorageFinding {
         let case = |at: usize, cell: Cell, way: Way| {
             let blocks = |way| data.get(&(at, way)).unwrap_or(&empty);
             let (own, cable) = (blocks(way), ways.bypass_of(way).map_or(&empty, blocks));
-            let path = || Path::of((spec, cell), own, topology, ways.pair(way));
-            let crossing = Crossing::of(spec, own, own.is_remote().then(path).flatten());
+            let path = || Path::for_cell(spec, cell, own, topology, ways.pair(way));
+            let crossing = Crossing::new(spec, own, own.is_remote().then(path).flatten());
             Blocks { spec, cell, own, cable, crossing, ways, way }.case(seed)
         };
         let cases = |(at, cell): (usize, Cell)| {
@@ -195,7 +195,7 @@ impl Blocks<'_> {
             let most = |sample: &Sample| Some(value(sample)? * self.crossing.room(sample));
             quantile::median(&self.own.values(most))
         });
-        let plain = RateEvidence::of(Rates::Paired(&pairs), Driven::HeldBack);
+        let plain = RateEvidence::new(Rates::Paired(&pairs), Driven::HeldBack);
         let verdict = self.ways.judge(self.way, &Evidence::Rate(RateEvidence { link, ..plain }));
         // A full link decides the limiting component.
         let is_open =
@@ -238,7 +238,7 @@ impl Blocks<'_> {
     /// Row that all values of such operations share.
     pub(super) fn row(&self, which: Which) -> Row {
         let Self { spec, cell, own, ways, way, .. } = *self;
-        let mut row = Row::of(ways, way, spec.profile);
+        let mut row = Row::for_path(ways, way, spec.profile);
         row.note(&own.noted);
         (row.n, row.verdict) = (own.operations, ways.judge(way, &Evidence::Nothing));
         let job = &spec.job;

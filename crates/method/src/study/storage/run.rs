@@ -17,13 +17,13 @@ impl StorageSpec {
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<StorageFinding> {
         let topology = testbed.topology().clone();
         let mut session =
-            Session::new(testbed, "storage", |t| self.ways(t), seed, (self.profile, self.tries))?;
+            Session::new(testbed, "storage", |t| self.ways(t), seed, self.profile, self.tries)?;
         let cells = self.cells();
         let mut data = Data::new();
         let ways = self.measured(&session.ways);
         let beside: Vec<FrameRate> =
-            cells.iter().map(|cell| self.beside(*cell, &topology, &session.ways)).collect();
-        session.in_blocks(self.blocks, (cells.len(), &ways), |session, block, (cell, way)| {
+            cells.iter().map(|cell| self.probe_rate(*cell, &topology, &session.ways)).collect();
+        session.in_blocks(self.blocks, cells.len(), &ways, |session, block, (cell, way)| {
             let (at, pair) = (cells[cell], session.ways.pair(way));
             let label = at.label(self) + &session.ways.label(way);
             let ask = |label, duration, flows| Ask {

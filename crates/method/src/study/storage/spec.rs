@@ -116,8 +116,8 @@ impl StorageSpec {
     }
 
     /// Messages a second next to a cell's operations; as many on every path.
-    pub(super) fn beside(&self, cell: Cell, topology: &Topology, ways: &Ways) -> FrameRate {
-        let of = |way| fill::beside(self, cell, topology, ways.pair(way)).0;
+    pub(super) fn probe_rate(&self, cell: Cell, topology: &Topology, ways: &Ways) -> FrameRate {
+        let of = |way| fill::probe_rate(self, cell, topology, ways.pair(way)).0;
         FrameRate(self.measured(ways).into_iter().map(of).fold(self.probes.0, f64::min))
     }
 

@@ -62,7 +62,7 @@ pub(super) enum HostLimit {
 impl HostLimit {
     pub(super) const ALL: [Self; 3] = [Self::ReceiveWindow, Self::SendBuffer, Self::Processors];
 
-    pub(super) fn in_words(self) -> String {
+    pub(super) fn to_words(self) -> String {
         phrase::code(&Key::HostLimit, self.as_str())
     }
 
@@ -142,7 +142,7 @@ impl Sender {
     }
 
     fn new(bulk: &BulkRecord, spec: &TcpSpec) -> Option<Self> {
-        let series = Series::of(bulk, (spec.omit, spec.duration), spec.interval);
+        let series = Series::from_record(bulk, spec.omit, spec.duration, spec.interval);
         let (first, last) = series.span()?;
         let since =
             |pick: fn(&Total) -> Nanos| pick(last).saturating_sub(pick(first)).as_secs_f64();
@@ -244,7 +244,7 @@ pub(super) struct FirstFlow {
 impl CellData {
     /// Keeps a block's trial.
     pub(super) fn take(&mut self, tried: &Tried, spec: &TcpSpec) {
-        self.noted.hear(tried);
+        self.noted.observe(tried);
         let samples = |record: &TrialRecord| {
             let flows = record.flows.iter().map(|flow| Some(FlowSample::new(flow.bulk()?, spec)));
             flows.collect::<Option<Vec<FlowSample>>>()

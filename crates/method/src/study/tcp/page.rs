@@ -96,7 +96,7 @@ fn hosts_table(found: &TcpFinding) -> Table {
             case.busiest().map_or(Cell::Blank, value)
         })
         .column("the hosts' limit", |(_, part, _)| {
-            Cell::text(part.host_limit.map_or_else(String::new, HostLimit::in_words))
+            Cell::text(part.host_limit.map_or_else(String::new, HostLimit::to_words))
         })
         .table()
         .sparing(&["buffer", "cwnd"])

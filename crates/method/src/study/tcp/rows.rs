@@ -93,7 +93,7 @@ impl<'a> CaseRows<'a> {
     }
 
     fn row(&self) -> Row {
-        let mut row = Row::of(self.ways, self.way, self.spec.profile);
+        let mut row = Row::for_path(self.ways, self.way, self.spec.profile);
         if self.test == TcpDirection::Reverse {
             let back = self.ways.pair(self.way).back();
             row.set(Key::From, back.from.to_string());
@@ -241,7 +241,7 @@ impl PartRows<'_> {
     fn find_ceiling(&self) -> Option<Ceiling> {
         let segment = self.case.own.segment()?;
         let ceiling = |pair: &Pair| {
-            let capacity = Capacity::of(self.case.topology, pair, segment)?;
+            let capacity = Capacity::for_pair(self.case.topology, pair, segment)?;
             let payload = capacity.payload();
             let full = match self.case.test {
                 TcpDirection::Bidirectional => capacity.payload_both_ways(),
@@ -266,7 +266,7 @@ impl PartRows<'_> {
         let both: Vec<(f64, Option<f64>)> =
             self.case.own.samples.iter().filter_map(rates).collect();
         let link = self.ceiling.filter(|ceiling| ceiling.of == Of::Link).map(|it| it.full);
-        let plain = RateEvidence::of(Rates::Paired(&both), self.driven());
+        let plain = RateEvidence::new(Rates::Paired(&both), self.driven());
         let evidence = Evidence::Rate(RateEvidence { link, ..plain });
         self.case.ways.judge(self.case.way, &evidence)
     }

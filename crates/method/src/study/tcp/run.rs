@@ -16,31 +16,35 @@ impl TcpSpec {
     /// See [`crate::StudySpec::run`].
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<TcpFinding> {
         let topology = testbed.topology().clone();
-        let how = (self.profile, self.tries);
-        let mut session = Session::new(testbed, "tcp", |t| self.ways(t), seed, how)?;
+        let mut session =
+            Session::new(testbed, "tcp", |t| self.ways(t), seed, self.profile, self.tries)?;
         session.offloads = Self::OFFLOADS;
         let mut data = Data::new();
         let mut shown = 0;
         let ways = session.ways.all();
-        let cells = (self.directions.len(), &ways[..]);
-        session.in_blocks(self.blocks, cells, |session, block, (at, way)| {
-            let direction = self.directions[at];
-            let tried = session.run(Ask {
-                label: cell::label(self, direction) + &session.ways.label(way),
-                way,
-                block,
-                duration: self.omit + self.duration,
-                gate: Gate::Uneven,
-                flows: cell::flows(self, direction, session.ways.pair(way)),
-                events: Vec::new(),
-            })?;
-            let cell = data.entry((at, way)).or_default();
-            cell.take(&tried, self);
-            if shown < MOST_SHOWN && cell.take_first(&tried) {
-                shown += 1;
-            }
-            Ok(())
-        })?;
+        session.in_blocks(
+            self.blocks,
+            self.directions.len(),
+            &ways,
+            |session, block, (at, way)| {
+                let direction = self.directions[at];
+                let tried = session.run(Ask {
+                    label: cell::label(self, direction) + &session.ways.label(way),
+                    way,
+                    block,
+                    duration: self.omit + self.duration,
+                    gate: Gate::Uneven,
+                    flows: cell::flows(self, direction, session.ways.pair(way)),
+                    events: Vec::new(),
+                })?;
+                let cell = data.entry((at, way)).or_default();
+                cell.take(&tried, self);
+                if shown < MOST_SHOWN && cell.take_first(&tried) {
+                    shown += 1;
+                }
+                Ok(())
+            },
+        )?;
         Ok(TcpFinding::new(self, &data, &session.ways, &topology))
     }
 }

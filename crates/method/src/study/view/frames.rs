@@ -22,7 +22,7 @@ impl Frames {
     /// Creates frames as requested, and as sent if that differs.
     pub fn new(asked: &FrameMix, sent: Option<&FrameMix>, headers: Headers) -> Self {
         let more = sent.map(|sent| format!("sent as {}", in_turn(sent)));
-        let parts = more.into_iter().chain(in_words(headers));
+        let parts = more.into_iter().chain(describe_headers(headers));
         Self {
             hundredths: (asked.mean_octets() * 100.0) as u64,
             name: asked.to_string(),
@@ -43,7 +43,7 @@ impl Frames {
     }
 
     /// Phrase for a sentence, after "frames of": `64 octets`, `the mix imix (IPv6)`.
-    pub fn in_words(&self) -> String {
+    pub fn to_phrase(&self) -> String {
         let frames = if self.is_mix() {
             format!("the mix {}", self.name)
         } else {
@@ -83,7 +83,7 @@ fn in_turn(mix: &FrameMix) -> String {
 }
 
 /// Headers that are not plain: `VLAN 7`.
-fn in_words(headers: Headers) -> Vec<String> {
+fn describe_headers(headers: Headers) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     if headers.version == IpVersion::V6 {
         parts.push("IPv6".to_owned());
@@ -132,6 +132,6 @@ mod tests {
         assert_eq!(labels, ["64", "64, IPv6, VLAN 7, 16 source ports", "imix", "1518"]);
         assert_eq!(all[0].plain_size(), Some(FrameSize::MIN));
         assert_eq!((all[1].plain_size(), all[2].plain_size()), (None, None));
-        assert_eq!(all[2].in_words(), "the mix imix");
+        assert_eq!(all[2].to_phrase(), "the mix imix");
     }
 }

@@ -46,7 +46,7 @@ impl Who {
 
     /// Phrase for a sentence. A lab's common nouns get an article; a name stays as the user wrote
     /// it.
-    pub fn in_words(&self) -> String {
+    pub fn to_phrase(&self) -> String {
         match self {
             Self::Unnamed => "the device".to_owned(),
             Self::Named(subject) => with_variant(&the(&subject.device), subject),

@@ -194,7 +194,7 @@ impl Curve {
     }
 
     /// Points of one stream, at the end of each interval.
-    fn of(self, interval: f64, stream: &StreamRecord) -> Vec<(f64, f64)> {
+    fn points(self, interval: f64, stream: &StreamRecord) -> Vec<(f64, f64)> {
         let points = stream.points.iter();
         let reading = |pick: fn(&StreamPoint) -> f64| {
             points.clone().map(|p| (p.at.as_secs_f64(), pick(p))).collect()
@@ -221,7 +221,7 @@ impl Curve {
     /// Points of all streams together: summed, RTTs averaged.
     fn together(self, interval: f64, done: &BulkRecord) -> Vec<(f64, f64)> {
         let each: Vec<Vec<(f64, f64)>> =
-            done.streams.iter().map(|stream| self.of(interval, stream)).collect();
+            done.streams.iter().map(|stream| self.points(interval, stream)).collect();
         let Some(longest) = each.iter().max_by_key(|line| line.len()) else { return Vec::new() };
         let at = |(i, (x, _)): (usize, &(f64, f64))| {
             let here: Vec<f64> = each.iter().filter_map(|line| Some(line.get(i)?.1)).collect();
@@ -283,7 +283,7 @@ pub fn goodput(bulk: &Bulk, done: &BulkRecord) -> Vec<(f64, f64)> {
 fn pictures(bulk: &Bulk, done: &BulkRecord) -> Vec<Picture> {
     let of = |curve: Curve| {
         let series = (0..).zip(&done.streams).map(|(at, stream)| {
-            let line = curve.of(interval(bulk), stream);
+            let line = curve.points(interval(bulk), stream);
             one_series(format!("stream {}", at + 1), at, at >= PALETTE, curve.unit(), line)
         });
         let title = format!("{}, each stream", curve.title());

@@ -32,7 +32,7 @@ const PREAMBLE: f64 = 8.0;
 
 impl DataSheet {
     /// Creates the data sheet from all figures of the studies; `None` without a rate.
-    pub fn of(figures: &[Figure], topology: &Topology) -> Option<Self> {
+    pub fn from_figures(figures: &[Figure], topology: &Topology) -> Option<Self> {
         let rate = rate(figures, topology)?;
         let device = topology.devices.first();
         let attached = topology.ports_of(device.map(|d| d.name.as_str()));
@@ -66,7 +66,7 @@ impl DataSheet {
     }
 }
 
-fn of(figures: &[Figure], metric: Metric) -> impl Iterator<Item = &Figure> {
+fn figures_of(figures: &[Figure], metric: Metric) -> impl Iterator<Item = &Figure> {
     figures.iter().filter(move |figure| figure.metric == metric)
 }
 
@@ -76,14 +76,14 @@ fn rate(figures: &[Figure], topology: &Topology) -> Option<Rate> {
     if let Some(rate) = topology.port(&pair.to).and_then(|port| port.rate) {
         return Some(rate);
     }
-    let by_bursts = of(figures, Metric::Buffer).filter_map(|figure| {
+    let by_bursts = figures_of(figures, Metric::Buffer).filter_map(|figure| {
         let frame = figure.number(Key::FrameSize)? + 20.0;
         Some(figure.number(Key::OutputRate)? * frame * 8.0)
     });
     let by_bursts = by_bursts.max_by(f64::total_cmp);
     // Without an overload, only the highest rate received is known.
     let by_throughput = || {
-        let rates = of(figures, Metric::Throughput).filter(|figure| {
+        let rates = figures_of(figures, Metric::Throughput).filter(|figure| {
             figure.unit == Unit::FramesPerSecond && figure.text(Key::Path) == Some("device")
         });
         let rates = rates.filter_map(|f| Some(f.value? * (f.number(Key::FrameSize)? + 20.0) * 8.0));
@@ -121,7 +121,7 @@ pub(super) fn in_passing(octets: f64, octet: f64) -> f64 {
 /// frame's transmission time in each direction, and by that of a cable with `on_cables` nanoseconds
 /// per octet.
 fn forwarding(figures: &[Figure], rate: Rate, on_cables: f64) -> Option<Forwarding> {
-    let idle = of(figures, Metric::RttAdded).filter(|figure| {
+    let idle = figures_of(figures, Metric::RttAdded).filter(|figure| {
         figure.quantile == Some(0.5)
             && figure.text(Key::Load) == Some("idle")
             && figure.text(Key::Protocol) == Some("udp")
@@ -156,20 +156,21 @@ fn forwarding(figures: &[Figure], rate: Rate, on_cables: f64) -> Option<Forwardi
 fn buffer(figures: &[Figure]) -> Option<Buffer> {
     let by = |name: &str| {
         let own = |f: &&Figure| f.text(Key::Estimator) == Some(name) && f.value.is_some();
-        of(figures, Metric::Buffer).filter(|f| f.text(Key::Test) == Some("depth")).find(own)
+        figures_of(figures, Metric::Buffer).filter(|f| f.text(Key::Test) == Some("depth")).find(own)
     };
-    let cell = of(figures, Metric::Cell).find_map(|figure| figure.value);
+    let cell = figures_of(figures, Metric::Cell).find_map(|figure| figure.value);
     let own = by("one-shot")?;
     if own.text(Key::Waits).is_some() {
         return None;
     }
     let size = own.value?;
     let total = by("sharing");
-    let alpha = of(figures, Metric::Alpha).find_map(|figure| figure.value);
+    let alpha = figures_of(figures, Metric::Alpha).find_map(|figure| figure.value);
     let at_least = own.text(Key::Bound) == Some(page::AT_LEAST);
     Some(match total.zip(alpha) {
         Some((total, alpha)) => {
-            let reserve = of(figures, Metric::BufferReserve).find_map(|figure| figure.value);
+            let reserve =
+                figures_of(figures, Metric::BufferReserve).find_map(|figure| figure.value);
             let queue = reserve.unwrap_or(0.0);
             let queues = total.number(Key::Outputs).unwrap_or(0.0);
             let shared = Shared {
@@ -190,7 +191,7 @@ fn buffer(figures: &[Figure]) -> Option<Buffer> {
 /// Packet limit below line rate at the smallest frames: from bursts, otherwise from the search.
 fn packets(figures: &[Figure], rate: Rate) -> Option<PacketLimit> {
     let smallest = f64::from(FrameSize::MIN.octets());
-    let driven = of(figures, Metric::Buffer).find(|figure| {
+    let driven = figures_of(figures, Metric::Buffer).find(|figure| {
         figure.text(Key::Estimator) == Some("one-shot")
             && figure.number(Key::FrameSize) == Some(smallest)
             && figure.text(Key::Waits).is_some()
@@ -202,7 +203,7 @@ fn packets(figures: &[Figure], rate: Rate) -> Option<PacketLimit> {
         let queue = figure.value.and_then(frames).map(|frames| frames.round().max(1.0) as u64);
         return Some(PacketLimit { rate: limit.round() as u64, queue });
     }
-    let found = of(figures, Metric::Throughput).filter(|figure| {
+    let found = figures_of(figures, Metric::Throughput).filter(|figure| {
         figure.unit == Unit::FramesPerSecond && figure.text(Key::Path) == Some("device")
     });
     found
@@ -218,7 +219,7 @@ fn packets(figures: &[Figure], rate: Rate) -> Option<PacketLimit> {
 
 /// Ports of each group, and its uplink as far as it was filled.
 fn groups(figures: &[Figure]) -> Vec<PortGroup> {
-    let told = of(figures, Metric::PortGroups).find(|figure| figure.value.is_some());
+    let told = figures_of(figures, Metric::PortGroups).find(|figure| figure.value.is_some());
     let Some(told) = told else { return Vec::new() };
     let mut groups: Vec<PortGroup> = Vec::new();
     let Some(Condition::OfPorts(of_ports)) = told.conditions.get(&Key::GroupOfPorts) else {
@@ -233,7 +234,7 @@ fn groups(figures: &[Figure]) -> Vec<PortGroup> {
     }
     // Between two groups the narrower uplink decides, whichever that is.
     let between = told.number(Key::BetweenGroups).map(|rate| Rate(rate.round() as u64));
-    for figure in of(figures, Metric::UplinkRate) {
+    for figure in figures_of(figures, Metric::UplinkRate) {
         let group = figure.number(Key::Group).map(|group| group as usize);
         let Some(group) = group.and_then(|group| groups.get_mut(group - 1)) else { continue };
         let rate = figure.value.map(|rate| Rate(rate.round() as u64));
@@ -246,7 +247,8 @@ fn groups(figures: &[Figure]) -> Vec<PortGroup> {
 /// Address table of the device. A slow learner's known addresses are not its size: a value exists
 /// only if the table's size was shown.
 fn mac_table(figures: &[Figure]) -> Option<MacTable> {
-    let figure = of(figures, Metric::AddressCapacity).find(|figure| figure.value.is_some())?;
+    let figure =
+        figures_of(figures, Metric::AddressCapacity).find(|figure| figure.value.is_some())?;
     let entries = figure.value?.round() as u64;
     Some(MacTable { entries, at_least: figure.high.is_none() })
 }

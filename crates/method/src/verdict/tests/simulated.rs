@@ -44,7 +44,7 @@ fn called(noise: Noise, ratio: f64, (spread, repetitions): (u32, usize), draws: 
         let mut one = || noise.draw(&mut random, spread);
         let pairs: Vec<(f64, Option<f64>)> =
             (0..repetitions).map(|_| (ratio * one(), Some(one()))).collect();
-        let evidence = Evidence::Rate(RateEvidence::of(Rates::Paired(&pairs), Driven::Lost));
+        let evidence = Evidence::Rate(RateEvidence::new(Rates::Paired(&pairs), Driven::Lost));
         device += u32::from(evidence.verdict(BESIDE) == Verdict::DeviceLimited);
     }
     100.0 * f64::from(device) / f64::from(draws)

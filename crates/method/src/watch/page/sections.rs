@@ -23,10 +23,10 @@ pub(super) fn all(anchor: &str, watched: &Watched) -> Vec<Section> {
         both.loss()
     };
     let pictures = [
-        by_hour(watched, ("Median RTT by hour", Unit::Nanoseconds), &rtt(0.5)),
-        by_hour(watched, ("99th percentile of RTT by hour", Unit::Nanoseconds), &rtt(0.99)),
-        by_hour(watched, ("Frames lost, both ways, by hour", Unit::Ratio), &loss),
-        by_hour(watched, ("TCP goodput by hour", Unit::BitsPerSecond), &Hour::goodput),
+        by_hour(watched, "Median RTT by hour", Unit::Nanoseconds, &rtt(0.5)),
+        by_hour(watched, "99th percentile of RTT by hour", Unit::Nanoseconds, &rtt(0.99)),
+        by_hour(watched, "Frames lost, both ways, by hour", Unit::Ratio, &loss),
+        by_hour(watched, "TCP goodput by hour", Unit::BitsPerSecond, &Hour::goodput),
     ];
     ways.push(Block::Pictures(pictures.into_iter().flatten().collect()));
     let named = |id: &str| format!("{anchor}-{id}");
@@ -93,7 +93,8 @@ fn by_way(watched: &Watched) -> Table {
 
 fn by_hour(
     watched: &Watched,
-    (title, unit): (&str, Unit),
+    title: &str,
+    unit: Unit,
     of: &dyn Fn(&Hour) -> Option<f64>,
 ) -> Option<Picture> {
     let began = watched.hours.iter().map(|hour| hour.began_unix_s).min()?;

@@ -113,6 +113,6 @@ impl Recorded {
 
     fn comparable(&self) -> Result<Comparable, Failure> {
         let studies = std::slice::from_ref(&self.study);
-        Ok(per_block(studies, &self.topology, &self.records, (&self.figures, self.seed))?)
+        Ok(per_block(studies, &self.topology, &self.records, &self.figures, self.seed)?)
     }
 }

@@ -220,10 +220,10 @@ impl Going<'_> {
             let machine = &facts.get(host)?.machine;
             machine.cpus.or(machine.cpus_allowed).map(|cpus| cpus as f64)
         };
-        let at = (opened.topology(), &record);
-        let cost = Cost::of(state.watcher.spec(), turn, at, processors);
-        state.budget.spend(&state.watcher.spec().clone(), way, (began, cost));
-        let (mut visit, trips) = Visit::of(turn, &trial, &record);
+        let cost =
+            Cost::from_record(state.watcher.spec(), turn, opened.topology(), &record, processors);
+        state.budget.spend(&state.watcher.spec().clone(), way, began, cost);
+        let (mut visit, trips) = Visit::from_trial(turn, &trial, &record);
         visit.at_unix_ns = state.clock.moment(visit.at_unix_ns);
         state.clock.passed(trial.phases.total());
         state.visits += 1;

@@ -92,7 +92,7 @@ fn series(rows: &[Row], omit: u64, stalled: Nanos) -> Series {
         far_end: None,
     };
     let omit = SECOND * omit;
-    Series::of(&record, (omit, record.elapsed.saturating_sub(omit)), SECOND)
+    Series::from_record(&record, omit, record.elapsed.saturating_sub(omit), SECOND)
 }
 
 fn check(rows: &[Row], omit: u64, stable: Option<bool>, reasons: &[Reason]) -> Judgement {
@@ -122,25 +122,25 @@ fn at_least_36_mb_were_queued_in_the_deep_one() {
     let deep = series(&DEEP, 0, Nanos::ZERO);
     // A published series: cwnd_max 85 MB, of which 7.78 Gbit/s * 50 ms = 48.6 MB are on the path.
     // The last reading has none after it, so the one before counts: 84.9 MB.
-    let held = ratios::held(&deep, 7.78e9, Some(Nanos::from_millis(50))).unwrap();
+    let held = ratios::queued_octets(&deep, 7.78e9, Some(Nanos::from_millis(50))).unwrap();
     assert!((held - (84.9e6 - 48.625e6)).abs() < 1.0, "{held}");
     // Nothing is said where the window never exceeded what the path holds, or no trip was seen.
     let shallow = series(&SHALLOW, 0, Nanos::ZERO);
-    assert_eq!(ratios::held(&shallow, 7.78e9, Some(Nanos::from_millis(50))), None);
-    assert_eq!(ratios::held(&deep, 7.78e9, None), None);
+    assert_eq!(ratios::queued_octets(&shallow, 7.78e9, Some(Nanos::from_millis(50))), None);
+    assert_eq!(ratios::queued_octets(&deep, 7.78e9, None), None);
     // No window was filled where the round trip never grew: the sender was slower.
     let mut unfilled = series(&DEEP, 0, Nanos::ZERO);
     for total in &mut unfilled.totals {
         total.srtt = Nanos::from_millis(50);
     }
-    assert_eq!(ratios::held(&unfilled, 7.78e9, Some(Nanos::from_millis(50))), None);
+    assert_eq!(ratios::queued_octets(&unfilled, 7.78e9, Some(Nanos::from_millis(50))), None);
     // 85 MB sent while segments were being lost are no buffer's size.
     let mut lossy = DEEP;
     for row in &mut lossy {
         row.1 = 1;
     }
     let lossy = series(&lossy, 0, Nanos::ZERO);
-    assert_eq!(ratios::held(&lossy, 7.78e9, Some(Nanos::from_millis(50))), None);
+    assert_eq!(ratios::queued_octets(&lossy, 7.78e9, Some(Nanos::from_millis(50))), None);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn a_host_that_waits_for_itself_says_nothing_of_a_buffer() {
     let judged = judge(&slow, FAIR_SHARE, StabilityLimits::default());
     assert_eq!((judged.stable, &judged.reasons[..]), (None, &[HostLimited][..]));
     // Nor is its window a queue, for it was not filled.
-    assert_eq!(ratios::held(&slow, 1e9, Some(Nanos::from_millis(50))), None);
+    assert_eq!(ratios::queued_octets(&slow, 1e9, Some(Nanos::from_millis(50))), None);
 }
 
 #[test]
@@ -208,11 +208,11 @@ fn an_empty_record_is_judged_without_panic() {
         streams: Vec::new(),
         far_end: None,
     };
-    let series = Series::of(&nothing, (SECOND, SECOND * 5), Nanos::from_millis(100));
+    let series = Series::from_record(&nothing, SECOND, SECOND * 5, Nanos::from_millis(100));
     let judged = judge(&series, FAIR_SHARE, StabilityLimits::default());
     assert_eq!((judged.stable, &judged.reasons[..]), (None, &[NothingLost][..]));
     assert_eq!(ratios::efficiency(&series, ByteCount(1448)), None);
-    assert_eq!(ratios::held(&series, 1e9, Some(SECOND)), None);
+    assert_eq!(ratios::queued_octets(&series, 1e9, Some(SECOND)), None);
 }
 
 #[test]

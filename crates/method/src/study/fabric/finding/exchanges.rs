@@ -166,7 +166,7 @@ impl<'a> Kept<'a> {
     fn judge_blocks(&self, own: &ByBlock, cables: &ByBlock) -> Verdict {
         let pairs: Vec<(f64, Option<f64>)> =
             own.iter().map(|(block, value)| (*value, cables.get(block).copied())).collect();
-        let rate = RateEvidence::of(Rates::Paired(&pairs), Driven::HeldBack);
+        let rate = RateEvidence::new(Rates::Paired(&pairs), Driven::HeldBack);
         self.measured.ways.judge(self.scene.way, &Evidence::Rate(rate))
     }
 

@@ -33,7 +33,8 @@ fn ports_in_groups(scene: &SceneFinding) -> Option<Picture> {
         let label = (port + 1).to_string();
         GroupedPort { text: format!("port {label}: {known}"), label, group }
     };
-    let title = format!("The ports of {} in the groups that share an uplink", scene.who.in_words());
+    let title =
+        format!("The ports of {} in the groups that share an uplink", scene.who.to_phrase());
     let caption = format!(
         "{title}, in the device's order; told from {} floods, all of it right with a confidence of {}.",
         found.trials,
@@ -92,7 +93,7 @@ fn shares(scene: &SceneFinding) -> Option<Picture> {
         text: told.text(scene),
         id: told.pair.goodput.value.id(),
     };
-    let title = format!("What each pair of ports of {} got", scene.who.in_words());
+    let title = format!("What each pair of ports of {} got", scene.who.to_phrase());
     let caption = format!(
         "{title}, each way; the best of them got {} MB/s. The value is on each field.",
         in_megabytes(best)

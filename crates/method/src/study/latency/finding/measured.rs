@@ -90,7 +90,7 @@ impl<'a> Measured<'a> {
     }
 
     fn row(&self) -> Row {
-        let mut row = Row::of(self.ways, self.way, self.spec.profile);
+        let mut row = Row::for_path(self.ways, self.way, self.spec.profile);
         row.note(&self.own.noted);
         row.n = self.own.answers;
         row.conditions.extend(self.cell.conditions(self.spec.schedule));
@@ -136,7 +136,7 @@ impl<'a> Measured<'a> {
         let both = |own: &Sample| Some((goodput(own)?, self.in_same_block(own).and_then(goodput)));
         let both: Vec<(f64, Option<f64>)> = self.own.samples.iter().filter_map(both).collect();
         let retransmits = self.own.bulk(|bulk| bulk.retransmits as f64);
-        let rate = RateEvidence::of(Rates::Paired(&both), driven(&retransmits));
+        let rate = RateEvidence::new(Rates::Paired(&both), driven(&retransmits));
         row.verdict = self.ways.judge(self.way, &Evidence::Rate(rate));
         let values = self.own.bulk(|bulk| bulk.goodput);
         row.n = values.len() as u64;

@@ -7,7 +7,7 @@
 
 use measure::{FrameRate, Nanos};
 
-use super::super::counts::{lost, seen};
+use super::super::counts::{lost, valid_flows};
 use super::ForwardingTest;
 use super::finding::{BufferTimes, BurstCase, BurstSide, Spread};
 use super::rig::{Cell, Found, Notes, Offer, Rig};
@@ -43,7 +43,7 @@ struct Media {
 impl Media {
     /// Link rate if it is known and the tester reaches it. Otherwise the tester's maximum, which is
     /// then the rate of the burst too.
-    fn of(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Option<Self>> {
+    fn for_cell(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Option<Self>> {
         let Some(most) = rig.most(cell)? else { return Ok(None) };
         Ok(Some(match rig.line_rate(cell) {
             Some(link) if most.0 >= AT_LINK_RATE * link.0 => Self { rate: link, doubt: None },
@@ -111,7 +111,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<BurstCase> {
     let Some(found) = rig.found(cell) else {
         return Ok(nothing(rig, cell, Caveat::NoThroughput));
     };
-    let Some(media) = Media::of(rig, cell)? else {
+    let Some(media) = Media::for_cell(rig, cell)? else {
         return Ok(nothing(rig, cell, Caveat::NoValidTrial));
     };
     // RFC 9004 §6: only frame sizes with a throughput below the medium's rate.
@@ -128,16 +128,16 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<BurstCase> {
     }
     let beside = bypass.as_ref().map(|(_, searched)| searched);
     let of_cable = |(cable, searched): &(Cell, Searched)| {
-        of_searches(rig, (*cable, cell), (found, media), searched, None)
+        of_searches(rig, *cable, cell, found, media, searched, None)
     };
     Ok(BurstCase {
-        device: of_searches(rig, (cell, cell), (found, media), &device, beside),
+        device: of_searches(rig, cell, cell, found, media, &device, beside),
         cable: bypass.as_ref().map(of_cable),
     })
 }
 
 fn nothing(rig: &Rig<'_, '_>, cell: Cell, why: Caveat) -> BurstCase {
-    let value = rig.nothing(TEST, cell, why, (Metric::BackToBack, Unit::Count));
+    let value = rig.nothing(TEST, cell, why, Metric::BackToBack, Unit::Count);
     let burst = Spread { value, deviation: None };
     let device = BurstSide { traffic: rig.traffic(cell), burst, media: None, times: None };
     BurstCase { device, cable: None }
@@ -154,8 +154,8 @@ fn search(rig: &mut Rig<'_, '_>, cell: Cell, most: u64, repeats: u32) -> Result<
             let offer = Offer::new(TEST, cell, Schedule::Burst(frames), duration);
             let tried = rig.offer(&offer.in_block(repeat))?;
             searched.trials += 1;
-            searched.notes.hear(&tried);
-            Ok::<_, TestbedError>(match seen(&tried) {
+            searched.notes.observe(&tried);
+            Ok::<_, TestbedError>(match valid_flows(&tried) {
                 Some(flows) if lost(&flows) == 0 => {
                     searched.passed(frames, &flows);
                     Answer::Holds
@@ -178,13 +178,15 @@ fn search(rig: &mut Rig<'_, '_>, cell: Cell, most: u64, repeats: u32) -> Result<
 
 fn of_searches(
     rig: &Rig<'_, '_>,
-    (cell, subject): (Cell, Cell),
-    (found, media): (Found, Media),
+    cell: Cell,
+    subject: Cell,
+    found: Found,
+    media: Media,
     own: &Searched,
     bypass: Option<&Searched>,
 ) -> BurstSide {
     let lengths = own.lengths();
-    let mut row = rig.row_beside(TEST, (cell, subject), &own.notes);
+    let mut row = rig.row_beside(TEST, cell, subject, &own.notes);
     row.n = own.trials;
     row.caveats.extend(media.doubt);
     let ceiling = own.longest.iter().any(|longest| longest.fails.is_none());
@@ -193,7 +195,7 @@ fn of_searches(
     }
     // A burst beyond the tester bounds the search, but shows no limit of the device.
     let driven = !ceiling && own.longest.iter().all(|longest| !longest.by_tester);
-    let evidence = RateEvidence::of(
+    let evidence = RateEvidence::new(
         Rates::Brackets {
             device: own.bracket(rig.spec.precision.get()),
             bypass: bypass.map(|searched| searched.bracket(rig.spec.precision.get())),

@@ -73,7 +73,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(spec: &ForwardingSpec, topology: &Topology) -> Option<Self> {
+    fn from_spec(spec: &ForwardingSpec, topology: &Topology) -> Option<Self> {
         let ways = spec.ways(topology).ok()?;
         let subjects = ways.subjects();
         let paired = subjects.iter().filter(|way| ways.bypass_of(**way).is_some()).count();
@@ -93,7 +93,7 @@ impl Counts {
 impl ForwardingSpec {
     /// See [`crate::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Estimate {
-        let Some(ways) = Counts::of(self, topology) else { return Estimate::NONE };
+        let Some(ways) = Counts::from_spec(self, topology) else { return Estimate::NONE };
         Frames::all(self).iter().map(|frames| self.estimate_of(frames, ways)).sum()
     }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use measure::Nanos;
 
-use super::super::counts::{lost, lost_on_path, paused, seen, sent};
+use super::super::counts::{lost, lost_on_path, paused, sent, valid_flows};
 use super::super::sustained::{lasting, longer};
 use super::finding::{FloodCase, FloodCounts};
 use super::rig::{ByDirection, Cell, Direction, Notes, Offer, Rig, directions, set_direction};
@@ -92,13 +92,13 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<FloodCase>> {
             let side = sides.entry(cell).or_default();
             side.is_counted = rig.session.ways.is_counted_by_device(cell.way);
             if length.bucket {
-                both_lengths(rig, (cell, block), length.usual, side)?;
+                both_lengths(rig, cell, block, length.usual, side)?;
                 continue;
             }
-            let mut tried = flood(rig, TEST.as_str(), (cell, block), length.usual)?;
+            let mut tried = flood(rig, TEST.as_str(), cell, block, length.usual)?;
             if let Some(longer) = long_enough(&tried, length.usual) {
                 length.usual = longer;
-                tried = flood(rig, TEST.as_str(), (cell, block), longer)?;
+                tried = flood(rig, TEST.as_str(), cell, block, longer)?;
             }
             let device = rig.spec.rules == SearchRules::Buckets
                 && rig.session.ways.subjects().contains(&cell.way);
@@ -107,13 +107,12 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<FloodCase>> {
             }
             if !length.bucket {
                 side.take(&tried, rig.spec.precision.get());
-                length.bucket =
-                    device && found_late(rig, (cell, block), (&tried, length.usual), side)?;
+                length.bucket = device && found_late(rig, cell, block, &tried, length.usual, side)?;
                 late.extend(length.bucket.then_some((cell, block)));
             }
             lengths.insert(cell, length);
             if length.bucket {
-                both_lengths(rig, (cell, block), length.usual, side)?;
+                both_lengths(rig, cell, block, length.usual, side)?;
             }
         }
     }
@@ -121,7 +120,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<FloodCase>> {
     for (cell, found) in late {
         let (usual, side) = (lengths[&cell].usual, sides.entry(cell).or_default());
         for block in 0..found {
-            both_lengths(rig, (cell, block), usual, side)?;
+            both_lengths(rig, cell, block, usual, side)?;
         }
     }
     Ok(rig.cells().into_iter().map(|cell| case(rig, cell, &sides)).collect())
@@ -138,7 +137,8 @@ struct Length {
 fn flood(
     rig: &mut Rig<'_, '_>,
     test: &'static str,
-    (cell, block): (Cell, u32),
+    cell: Cell,
+    block: u32,
     length: Nanos,
 ) -> Result<Tried> {
     let offer = Offer::new(TEST, cell, Schedule::Greedy, length).in_block(block);
@@ -158,12 +158,12 @@ fn look_for_bucket(
     let mut held_whole = false;
     for turn in 0..MOST_LONGER {
         let mut length = longer(usual);
-        let mut second = flood(rig, SATURATION, (cell, turn), length)?;
+        let mut second = flood(rig, SATURATION, cell, turn, length)?;
         if is_driven(&second) == Some(false) && length < lasting(rig.spec.duration) {
             length = lasting(rig.spec.duration);
-            second = flood(rig, SATURATION, (cell, turn), length)?;
+            second = flood(rig, SATURATION, cell, turn, length)?;
         }
-        let Some((short, long)) = seen(first).zip(seen(&second)) else { break };
+        let Some((short, long)) = valid_flows(first).zip(valid_flows(&second)) else { break };
         if driven(&second, &long) == Driven::No {
             break;
         }
@@ -175,8 +175,8 @@ fn look_for_bucket(
         side.longer = each_way(&long, rig.spec.precision.get());
         let mut given = side.given(&short, &long, rig.spec.precision.get());
         if given > NOTED_BUCKET {
-            let again = flood(rig, "again", (cell, turn), usual)?;
-            let short = seen(&again);
+            let again = flood(rig, "again", cell, turn, usual)?;
+            let short = valid_flows(&again);
             given = short.map_or(0.0, |short| side.given(&short, &long, rig.spec.precision.get()));
         }
         return Ok(Length { usual, bucket: given > NOTED_BUCKET || held_whole });
@@ -189,16 +189,20 @@ fn look_for_bucket(
 /// blocks are discarded.
 fn found_late(
     rig: &mut Rig<'_, '_>,
-    (cell, block): (Cell, u32),
-    (tried, usual): (&Tried, Nanos),
+    cell: Cell,
+    block: u32,
+    tried: &Tried,
+    usual: Nanos,
     side: &mut Side,
 ) -> Result<bool> {
     if !side.suspects(tried, rig.spec.precision.get()) {
         return Ok(false);
     }
-    let again = flood(rig, "again", (cell, block), usual)?;
-    let second = flood(rig, SATURATION, (cell, block), longer(usual))?;
-    let Some((short, long)) = seen(&again).zip(seen(&second)) else { return Ok(false) };
+    let again = flood(rig, "again", cell, block, usual)?;
+    let second = flood(rig, SATURATION, cell, block, longer(usual))?;
+    let Some((short, long)) = valid_flows(&again).zip(valid_flows(&second)) else {
+        return Ok(false);
+    };
     let found = side.given(&short, &long, rig.spec.precision.get()) > NOTED_BUCKET;
     if found {
         let (notes, is_counted) = (std::mem::take(&mut side.notes), side.is_counted);
@@ -211,20 +215,21 @@ fn found_late(
 /// leaves the bucket as empty as the first leaves it for the second.
 fn both_lengths(
     rig: &mut Rig<'_, '_>,
-    (cell, block): (Cell, u32),
+    cell: Cell,
+    block: u32,
     length: Nanos,
     side: &mut Side,
 ) -> Result<()> {
-    flood(rig, "emptying", (cell, block), length)?;
-    let shorter = flood(rig, TEST.as_str(), (cell, block), length)?;
-    let longer = flood(rig, SATURATION, (cell, block), longer(length))?;
+    flood(rig, "emptying", cell, block, length)?;
+    let shorter = flood(rig, TEST.as_str(), cell, block, length)?;
+    let longer = flood(rig, SATURATION, cell, block, longer(length))?;
     side.take_both(&shorter, &longer, rig.spec.precision.get());
     Ok(())
 }
 
 /// Returns the result of a flood in each direction.
 fn each_way(flows: &[&DatagramsRecord], width: f64) -> Vec<Sample> {
-    directions(flows).iter().map(|(_, flows)| Sample::of(0, flows, width, false)).collect()
+    directions(flows).iter().map(|(_, flows)| Sample::from_flows(0, flows, width, false)).collect()
 }
 
 /// Largest share of a shorter flood that a bucket passed in any direction. A device has a bucket
@@ -246,10 +251,10 @@ fn long_enough(tried: &Tried, length: Nanos) -> Option<Nanos> {
 
 impl Side {
     fn take(&mut self, tried: &Tried, width: f64) {
-        self.hear(tried);
-        let Some(flows) = seen(tried) else { return };
+        self.observe(tried);
+        let Some(flows) = valid_flows(tried) else { return };
         for (direction, flows) in directions(&flows) {
-            let sample = Sample::of(tried.trial.block, &flows, width, self.is_counted);
+            let sample = Sample::from_flows(tried.trial.block, &flows, width, self.is_counted);
             self.samples.entry(direction).or_default().push(sample);
         }
     }
@@ -257,12 +262,14 @@ impl Side {
     /// Takes the part of the longer flood beyond the shorter one. A block without valid floods of
     /// both lengths adds nothing.
     fn take_both(&mut self, shorter: &Tried, longer: &Tried, width: f64) {
-        self.hear(longer);
-        let Some((short, long)) = seen(shorter).zip(seen(longer)) else { return };
+        self.observe(longer);
+        let Some((short, long)) = valid_flows(shorter).zip(valid_flows(longer)) else { return };
         let block = longer.trial.block;
         for ((direction, short), (_, long)) in directions(&short).into_iter().zip(directions(&long))
         {
-            let of = |flows: &[&DatagramsRecord]| Sample::of(block, flows, width, self.is_counted);
+            let of = |flows: &[&DatagramsRecord]| {
+                Sample::from_flows(block, flows, width, self.is_counted)
+            };
             let [short, long] = [of(&short), of(&long)];
             if let Some((sample, bucket)) = long.beyond(&short) {
                 self.samples.entry(direction).or_default().push(sample);
@@ -281,7 +288,7 @@ impl Side {
 
     /// True if a flood's rate exceeds that of the search's longer flood enough to suggest a bucket.
     fn suspects(&mut self, tried: &Tried, width: f64) -> bool {
-        let Some(short) = seen(tried) else { return false };
+        let Some(short) = valid_flows(tried) else { return false };
         let given = bucket_share(&each_way(&short, width), &self.longer);
         let suspects = given > NOTED_BUCKET && self.suspected < MOST_SUSPECTED;
         self.suspected += u32::from(suspects);
@@ -289,7 +296,7 @@ impl Side {
     }
 
     /// Takes in everything except the samples.
-    fn hear(&mut self, tried: &Tried) {
+    fn observe(&mut self, tried: &Tried) {
         let Some(flows) = self.notes.flows(tried) else { return };
         let record = &tried.record;
         if !tester_losses(&tried.trial, &record.flows, &record.ports, &record.hosts).is_empty() {
@@ -348,7 +355,7 @@ fn driven(tried: &Tried, flows: &[&DatagramsRecord]) -> Driven {
 
 /// True if the path was at its limit; `None` for an invalid trial.
 fn is_driven(tried: &Tried) -> Option<bool> {
-    seen(tried).map(|flows| driven(tried, &flows) != Driven::No)
+    valid_flows(tried).map(|flows| driven(tried, &flows) != Driven::No)
 }
 
 /// Frames that arrived and that the tester itself dropped, as a share of those it counted.

@@ -83,14 +83,14 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<LatencyCase>> {
     let mut cases: Vec<LatencyCase> = without.map(|cell| not_offered(rig, cell)).collect();
     cases.extend(jobs.into_iter().map(|job| LatencyCase {
         load: rate(rig, job).map(|rate| DelayLoad { percent: job.1, rate }),
-        device: of_side(rig, (job, job.0), &sides),
-        cable: rig.bypass_of(job.0).map(|cable| of_side(rig, (job, cable), &sides)),
+        device: of_side(rig, job, job.0, &sides),
+        cable: rig.bypass_of(job.0).map(|cable| of_side(rig, job, cable, &sides)),
     }));
     Ok(cases)
 }
 
 fn not_offered(rig: &Rig<'_, '_>, cell: Cell) -> LatencyCase {
-    let missing = rig.nothing(TEST, cell, Caveat::NoThroughput, TOLD);
+    let missing = rig.nothing(TEST, cell, Caveat::NoThroughput, TOLD.0, TOLD.1);
     let device = DelaySide { traffic: rig.traffic(cell), delays: without_values(missing) };
     LatencyCase { load: None, device, cable: None }
 }
@@ -114,7 +114,8 @@ fn sample(repeat: u32, delays: &record::Delays) -> Sample {
 
 fn of_side(
     rig: &Rig<'_, '_>,
-    (job, cell): (Job, Cell),
+    job: Job,
+    cell: Cell,
     sides: &BTreeMap<(Job, Cell), Side>,
 ) -> DelaySide {
     let empty = Side::default();
@@ -122,7 +123,7 @@ fn of_side(
     let own = side(cell);
     let bypass = rig.bypass_of(cell).map_or(&empty, side);
     let traffic = rig.traffic_beside(cell, job.0);
-    let mut row = rig.row_beside(TEST, (cell, job.0), &own.notes);
+    let mut row = rig.row_beside(TEST, cell, job.0, &own.notes);
     row.set(Key::LoadPercent, u64::from(job.1));
     row.set(Key::LoadReference, "throughput");
     if let Some(rate) = rate(rig, job) {

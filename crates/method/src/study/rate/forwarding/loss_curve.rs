@@ -93,7 +93,7 @@ impl Reference {
     /// Maximum rate by RFC 2544 §26.3: the input medium's, if known. Otherwise it is the most that
     /// the tester sends. A device far slower than the tester would lose most of every load down to
     /// 10 % of that. So the limit is twice the throughput, if one was found.
-    fn of(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Option<Self>> {
+    fn for_cell(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<Option<Self>> {
         if let Some(rate) = rig.line_rate(cell) {
             return Ok(Some(Self { rate, name: "link-rate", greedy: false }));
         }
@@ -118,8 +118,8 @@ impl Reference {
 pub(super) fn run(rig: &mut Rig<'_, '_>, subject: Cell) -> Result<Vec<LossPoint>> {
     let mut cells = vec![subject];
     cells.extend(rig.bypass_of(subject));
-    let Some(reference) = Reference::of(rig, subject)? else {
-        return Ok(cells.into_iter().map(|cell| nothing(rig, (cell, subject))).collect());
+    let Some(reference) = Reference::for_cell(rig, subject)? else {
+        return Ok(cells.into_iter().map(|cell| nothing(rig, cell, subject)).collect());
     };
     let mut curve = Vec::new();
     let mut lossless = 0;
@@ -139,7 +139,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, subject: Cell) -> Result<Vec<LossPoint>
         }
         for (cell, point) in &points {
             let load = LossLoad { percent, reference: reference.name };
-            curve.push(of_point(rig, (*cell, subject), load, point, cable));
+            curve.push(of_point(rig, *cell, subject, load, point, cable));
         }
         let passed = points.iter().any(|(cell, point)| *cell == subject && point.lossless());
         lossless = if passed { lossless + 1 } else { 0 };
@@ -161,7 +161,7 @@ fn measure_point(rig: &mut Rig<'_, '_>, cell: Cell, schedule: Schedule) -> Resul
     let mut point = Point { beyond_tester: tried.beyond_tester(), ..Point::default() };
     let Some(flows) = point.notes.flows(&tried) else { return Ok(point) };
     let delivered = |flows: &[&DatagramsRecord]| {
-        Delivery::of(flows, (slowest_flow(flows), duration), rig.spec.precision.get())
+        Delivery::from_flows(flows, slowest_flow(flows), duration, rig.spec.precision.get())
     };
     let all = delivered(&flows);
     point.frames = all.sent;
@@ -186,12 +186,13 @@ fn measure_point(rig: &mut Rig<'_, '_>, cell: Cell, schedule: Schedule) -> Resul
 /// first load without loss.
 fn of_point(
     rig: &Rig<'_, '_>,
-    (cell, subject): (Cell, Cell),
+    cell: Cell,
+    subject: Cell,
     load: LossLoad,
     point: &Point,
     cable: Option<LossCount>,
 ) -> LossPoint {
-    let mut row = rig.row_beside(TEST, (cell, subject), &point.notes);
+    let mut row = rig.row_beside(TEST, cell, subject, &point.notes);
     row.n = point.frames;
     row.set(Key::LoadPercent, u64::from(load.percent));
     row.set(Key::LoadReference, load.reference);
@@ -216,9 +217,9 @@ fn of_point(
     LossPoint { traffic: rig.traffic_beside(cell, subject), load: Some(load), ratios }
 }
 
-fn nothing(rig: &Rig<'_, '_>, (cell, subject): (Cell, Cell)) -> LossPoint {
+fn nothing(rig: &Rig<'_, '_>, cell: Cell, subject: Cell) -> LossPoint {
     let notes = Notes::only(Caveat::NoValidTrial);
-    let mut row = rig.row_beside(TEST, (cell, subject), &notes);
+    let mut row = rig.row_beside(TEST, cell, subject, &notes);
     row.verdict = rig.session.ways.judge(cell.way, &Evidence::Nothing);
     let traffic = rig.traffic_beside(cell, subject);
     LossPoint { traffic, load: None, ratios: without_load(&row) }

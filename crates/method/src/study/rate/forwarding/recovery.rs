@@ -6,7 +6,7 @@
 
 use measure::{FrameRate, Nanos};
 
-use super::super::counts::{lost, seen};
+use super::super::counts::{lost, valid_flows};
 use super::ForwardingTest;
 use super::finding::{EachWay, Overload, RecoveryCase};
 use super::rig::{ByDirection, Cell, Direction, Notes, Offer, Rig, each_way, set_direction};
@@ -58,7 +58,7 @@ enum Told {
 }
 
 impl Told {
-    fn of(seen: &DatagramsRecord, fall: Fall) -> Self {
+    fn from_flow(seen: &DatagramsRecord, fall: Fall) -> Self {
         match seen.received.last_lost(seen.sent) {
             None => Self::NoLoss,
             Some(number) if number + 1 >= seen.sent => Self::NotRecovered,
@@ -106,13 +106,13 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<RecoveryCase> {
         }
         let cable_lossless = bypass.is_some_and(|bypass| bypass.lossless);
         let below = overload < asked;
-        return Ok(of_side(rig, cell, (fall, below), &device, cable_lossless));
+        return Ok(of_side(rig, cell, fall, below, &device, cable_lossless));
     }
     Ok(nothing(rig, cell, Caveat::DeviceNotDriven))
 }
 
 fn nothing(rig: &Rig<'_, '_>, cell: Cell, why: Caveat) -> RecoveryCase {
-    let missing = rig.nothing(TEST, cell, why, (Metric::RecoveryTime, Unit::Nanoseconds));
+    let missing = rig.nothing(TEST, cell, why, Metric::RecoveryTime, Unit::Nanoseconds);
     let times = EachWay::from([(None, missing)]);
     RecoveryCase { traffic: rig.traffic(cell), overload: None, times }
 }
@@ -124,8 +124,8 @@ fn measure(rig: &mut Rig<'_, '_>, cell: Cell, fall: Fall, blocks: u32) -> Result
         let duration = fall.after + rig.spec.duration;
         let offer = Offer::new(TEST, cell, fall.schedule(), duration).in_block(block);
         let tried = rig.offer(&offer)?;
-        side.notes.hear(&tried);
-        let Some(flows) = seen(&tried) else {
+        side.notes.observe(&tried);
+        let Some(flows) = valid_flows(&tried) else {
             if side.trials == 0 && tried.beyond_tester() {
                 return Ok(None);
             }
@@ -136,7 +136,7 @@ fn measure(rig: &mut Rig<'_, '_>, cell: Cell, fall: Fall, blocks: u32) -> Result
         side.trials += 1;
         side.lossless &= lost(&flows) == 0;
         for (direction, one) in each_way(&flows) {
-            side.told.entry(direction).or_default().push(Told::of(one, fall));
+            side.told.entry(direction).or_default().push(Told::from_flow(one, fall));
         }
     }
     Ok(Some(side))
@@ -145,7 +145,8 @@ fn measure(rig: &mut Rig<'_, '_>, cell: Cell, fall: Fall, blocks: u32) -> Result
 fn of_side(
     rig: &Rig<'_, '_>,
     cell: Cell,
-    (fall, below): (Fall, bool),
+    fall: Fall,
+    below: bool,
     side: &Side,
     cable_lossless: bool,
 ) -> RecoveryCase {

@@ -58,7 +58,7 @@ impl Told {
     ///
     /// Frames due while the link was down count as lost, though they were never sent. A larger
     /// shortfall than the gap explains is the tester's, and hides the device's losses.
-    fn of(seen: &DatagramsRecord, rate: FrameRate) -> Option<Self> {
+    fn from_flow(seen: &DatagramsRecord, rate: FrameRate) -> Option<Self> {
         let due = seen.offered.max(seen.sent);
         let missing = due.saturating_sub(seen.received.unique);
         let back = seen.received.last_lost(seen.sent).is_none_or(|number| number + 1 < seen.sent);
@@ -76,11 +76,11 @@ type Interruptions = ByDirection<Option<Told>>;
 /// Runs the test for a subject and its frames.
 pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<ResetCase> {
     if !rig.session.resettable(cell.way) {
-        let missing = rig.nothing(TEST, cell, Caveat::NotResettable, TOLD);
+        let missing = rig.nothing(TEST, cell, Caveat::NotResettable, TOLD.0, TOLD.1);
         return Ok(nothing(rig, cell, missing));
     }
     let Some(found) = rig.found(cell) else {
-        let missing = rig.nothing(TEST, cell, Caveat::NoThroughput, TOLD);
+        let missing = rig.nothing(TEST, cell, Caveat::NoThroughput, TOLD.0, TOLD.1);
         return Ok(nothing(rig, cell, missing));
     };
     let rate = FrameRate(found.rate);
@@ -90,9 +90,9 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<ResetCase> {
     for block in 0..self::controls(times) {
         let offer = trial(rig, cell, rate, block);
         let control = Offer { test: CONTROL, events: Vec::new(), ..offer.clone() };
-        interrupt(rig, &control, rate, (&mut controls, &mut notes))?;
+        interrupt(rig, &control, rate, &mut controls, &mut notes)?;
         if block < times {
-            interrupt(rig, &offer, rate, (&mut resets, &mut notes))?;
+            interrupt(rig, &offer, rate, &mut resets, &mut notes)?;
         }
     }
     if resets.is_empty() {
@@ -105,7 +105,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>, cell: Cell) -> Result<ResetCase> {
         set_direction(&mut row, *direction);
         row.set(Key::LoadRate, rate.0);
         let controls = controls.get(direction).map_or(&[][..], Vec::as_slice);
-        (*direction, outages(rig, row, (cell, rate), (resets, controls)))
+        (*direction, outages(rig, row, cell, rate, resets, controls))
     };
     let outages = resets.iter().map(one_way).collect();
     Ok(ResetCase { traffic: rig.traffic(cell), load: Some(rate), outages })
@@ -132,11 +132,12 @@ fn interrupt(
     rig: &mut Rig<'_, '_>,
     offer: &Offer,
     rate: FrameRate,
-    (all, notes): (&mut Interruptions, &mut Notes),
+    all: &mut Interruptions,
+    notes: &mut Notes,
 ) -> Result<()> {
     let tried = rig.offer(offer)?;
     for (direction, one) in notes.flows(&tried).iter().flat_map(|flows| each_way(flows)) {
-        all.entry(direction).or_default().push(Told::of(one, rate));
+        all.entry(direction).or_default().push(Told::from_flow(one, rate));
     }
     Ok(())
 }
@@ -144,8 +145,10 @@ fn interrupt(
 fn outages(
     rig: &Rig<'_, '_>,
     mut row: Row,
-    (cell, rate): (Cell, FrameRate),
-    (resets, controls): (&[Option<Told>], &[Option<Told>]),
+    cell: Cell,
+    rate: FrameRate,
+    resets: &[Option<Told>],
+    controls: &[Option<Told>],
 ) -> Outages {
     row.n = resets.len() as u64;
     // A device that once did not return has no typical outage.
@@ -158,7 +161,7 @@ fn outages(
     let controls: Vec<Told> = controls.iter().copied().flatten().collect();
     let figure = |estimate: &str, value: fn(&Told) -> Option<f64>| {
         let values = |told: &[Told]| -> Vec<f64> { told.iter().filter_map(value).collect() };
-        let outage = Outage::of(&values(&told), &values(&controls));
+        let outage = Outage::from_trials(&values(&told), &values(&controls));
         let mut row = row.clone();
         row.set(Key::Estimate, estimate);
         let resolution = Resolution { spacing: 1e9 / rate.0, inside: INSIDE };
@@ -199,14 +202,14 @@ mod tests {
 
     #[test]
     fn losses_count_only_where_the_sender_kept_its_load() {
-        let loss = |sent, unique| Told::of(&seen(sent, unique), RATE)?.loss;
+        let loss = |sent, unique| Told::from_flow(&seen(sent, unique), RATE)?.loss;
         // Lost on the device; refused because its link was down; half of each.
         for (sent, unique) in [(100_000, 95_000), (95_000, 95_000), (97_500, 95_000)] {
             assert_eq!(loss(sent, unique), Some(5e8), "{sent} {unique}");
         }
         // Held up for a second and a half beyond the half that the device was away.
         assert_eq!(loss(80_000, 80_000), None);
-        let gap = Told::of(&seen(80_000, 80_000), RATE).map(|told| told.gap);
+        let gap = Told::from_flow(&seen(80_000, 80_000), RATE).map(|told| told.gap);
         assert!(gap.is_some_and(|gap| (gap / 5e8 - 1.0).abs() < 0.002));
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use measure::{FrameRate, Nanos, Rate};
 
-use super::super::counts::{Seen, seen};
+use super::super::counts::{Seen, valid_flows};
 use super::super::throughput::Floods;
 use super::finding::Traffic;
 use super::frames::Frames;
@@ -182,12 +182,12 @@ impl<'s, 't> Rig<'s, 't> {
     /// names it.
     pub(super) fn traffic_beside(&self, cell: Cell, subject: Cell) -> Traffic {
         let mut traffic = self.traffic(cell);
-        traffic.place.beside = self.beside(cell, subject).cloned();
+        traffic.place.beside = self.cable_subject(cell, subject).cloned();
         traffic
     }
 
     /// Subject at whose loads a cable is measured; `None` with a single subject.
-    fn beside(&self, cell: Cell, subject: Cell) -> Option<&Subject> {
+    fn cable_subject(&self, cell: Cell, subject: Cell) -> Option<&Subject> {
         let ways = &self.session.ways;
         let named = ways.subjects().len() > 1 && cell.way != subject.way;
         ways.subject(subject.way).filter(|_| named)
@@ -278,7 +278,7 @@ impl<'s, 't> Rig<'s, 't> {
     /// Conditions and caveats of a cell; the test adds the verdict and n.
     pub(super) fn row(&self, test: ForwardingTest, cell: Cell, notes: &Notes) -> Row {
         let frames = &self.frames[cell.frames];
-        let mut row = Row::of(&self.session.ways, cell.way, self.spec.profile);
+        let mut row = Row::for_path(&self.session.ways, cell.way, self.spec.profile);
         let conditions = &mut row.conditions;
         conditions.extend(frames.conditions(self.link(cell.way)));
         conditions.insert(Key::Test, test.as_str().into());
@@ -305,7 +305,8 @@ impl<'s, 't> Rig<'s, 't> {
         test: ForwardingTest,
         cell: Cell,
         why: Caveat,
-        (metric, unit): (Metric, Unit),
+        metric: Metric,
+        unit: Unit,
     ) -> Figure {
         let mut row = self.row(test, cell, &Notes::only(why));
         let evidence = match why {
@@ -320,11 +321,12 @@ impl<'s, 't> Rig<'s, 't> {
     pub(super) fn row_beside(
         &self,
         test: ForwardingTest,
-        (cell, subject): (Cell, Cell),
+        cell: Cell,
+        subject: Cell,
         notes: &Notes,
     ) -> Row {
         let mut row = self.row(test, cell, notes);
-        if let Some(subject) = self.beside(cell, subject) {
+        if let Some(subject) = self.cable_subject(cell, subject) {
             row.set(Key::BesideDevice, subject.device.clone());
             if let Some(variant) = &subject.variant {
                 row.set(Key::BesideVariant, variant.clone());
@@ -351,8 +353,8 @@ impl Notes {
     /// Takes in a trial as [`Self::hear`] does, and returns the flows' records. Adds a caveat if
     /// figures must not use them.
     pub(super) fn flows<'a>(&mut self, tried: &'a Tried) -> Option<Seen<'a>> {
-        self.hear(tried);
-        let flows = seen(tried);
+        self.observe(tried);
+        let flows = valid_flows(tried);
         if flows.is_none() {
             self.doubt(Caveat::NoValidTrial);
         }
@@ -370,8 +372,8 @@ impl Notes {
     }
 
     /// Takes in a trial: whether it was repeated, and its sender and receiver.
-    pub(super) fn hear(&mut self, tried: &Tried) {
-        self.noted.hear(tried);
+    pub(super) fn observe(&mut self, tried: &Tried) {
+        self.noted.observe(tried);
         if let Some(seen) = tried.measured().next() {
             self.backend = Some(seen.backend.clone());
             self.receiver = Some(seen.receiver.clone()).filter(|name| !name.is_empty());

@@ -29,8 +29,8 @@ impl ForwardingSpec {
 
     fn measure(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<ForwardingFinding> {
         let link = self.link(testbed.topology());
-        let how = (self.profile, self.tries);
-        let session = Session::new(testbed, "forwarding", |t| self.ways(t), seed, how)?;
+        let session =
+            Session::new(testbed, "forwarding", |t| self.ways(t), seed, self.profile, self.tries)?;
         let mut rig = Rig::new(self, session);
         let mut found = ForwardingFinding { link, ..ForwardingFinding::default() };
         if self.wants(ForwardingTest::Flood) {

@@ -79,7 +79,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<ThroughputCase>> {
     }
     for way in rig.session.ways.bypasses() {
         for cable in rig.on(way) {
-            let beside = rig.session.ways.beside(way).into_iter();
+            let beside = rig.session.ways.subjects_sharing(way).into_iter();
             let cells = beside.filter_map(|way| all.get(&Cell { way, ..cable }));
             let driven = cells.filter_map(|known| known.searched.highest_driven(&goals));
             let driven = driven.max_by(f64::total_cmp);
@@ -107,7 +107,7 @@ fn case(
     for together in terms.rounds() {
         for goal in &together {
             let search = terms.search_name(goal, &together);
-            goals.push(goal_case(rig, cell, (goal, search), (own, bypass)));
+            goals.push(goal_case(rig, cell, goal, search, own, bypass));
         }
     }
     let pacing = pacing(rig, cell, own, &terms.goals());
@@ -131,7 +131,7 @@ fn search_cell(rig: &mut Rig<'_, '_>, terms: &Terms, cell: Cell, enough: f64) ->
         let offer = Offer { test, block: load.before, ..offer };
         let tried = ask_as_search(rig, is_search, |rig| rig.offer(&offer))?;
         if is_search {
-            notes.hear(&tried);
+            notes.observe(&tried);
         }
         Ok(tried)
     };
@@ -145,14 +145,16 @@ fn search_cell(rig: &mut Rig<'_, '_>, terms: &Terms, cell: Cell, enough: f64) ->
 fn goal_case(
     rig: &Rig<'_, '_>,
     cell: Cell,
-    (goal, search): (&Goal, &'static str),
-    (own, bypass): (&Known, &Known),
+    goal: &Goal,
+    search: &'static str,
+    own: &Known,
+    bypass: &Known,
 ) -> GoalCase {
     let Known { searched, notes, .. } = own;
     let result = searched.result(goal.name);
     let frames = &rig.frames[cell.frames];
     let mut row = rig.row(TEST, cell, notes);
-    let beside = bypass.searched.beside(goal);
+    let beside = bypass.searched.bypass_bracket(goal);
     let evidence = searched.evidence(goal, beside, rig.line_rate(cell));
     row.verdict = rig.session.ways.judge(cell.way, &evidence);
     searched.describe(goal, frames.sent.mean_octets(), &mut row);

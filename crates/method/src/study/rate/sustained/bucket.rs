@@ -39,7 +39,7 @@ impl Bucket {
     /// Finds the bucket from a path's trials. First choice are certainly saturated trials, if these
     /// have two lengths; then all saturated trials at loads near each other. If the highest load
     /// was far beyond the limit, trials at any load are the last choice.
-    pub(super) fn of(trials: &[Delivery]) -> Option<Self> {
+    pub(super) fn from_trials(trials: &[Delivery]) -> Option<Self> {
         let saturated: Vec<&Delivery> = trials.iter().filter(|one| one.saturated()).collect();
         let lowest = saturated.iter().map(|one| one.offered).min_by(f64::total_cmp)?;
         let near = NEAR * lowest;

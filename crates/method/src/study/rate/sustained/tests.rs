@@ -53,7 +53,7 @@ fn a_load_that_only_a_queue_holds_is_not_brought_through() {
     // one.
     let one = through((1_000.0, 0.0, 5_000.0), 2_000.0, 1.0);
     assert_eq!(one.lost, 0);
-    let Seen::Counted { lost, .. } = one.seen() else { panic!("it was valid") };
+    let Seen::Counted { lost, .. } = one.search_result() else { panic!("it was valid") };
     assert!((990..=1_010).contains(&lost), "{one:?}");
     assert!(one.only_queued());
     assert!(!through((1_000.0, 0.0, 5_000.0), 999.0, 1.0).only_queued());

@@ -132,7 +132,7 @@ fn measure(rig: &mut Rig<'_, '_>, scene: &Scene<'_>, congests: bool) -> Result<O
     let flows: Vec<_> = tried.measured().collect();
     let of = |wanted: &dyn Fn(usize) -> bool| {
         let flows = flows.iter().enumerate().filter(|(at, _)| wanted(at % 3));
-        Count::of(flows.map(|(_, flow)| *flow))
+        Count::from_flows(flows.map(|(_, flow)| *flow))
     };
     Ok(Some(Sides {
         uncongested: of(&|at| at == 0),

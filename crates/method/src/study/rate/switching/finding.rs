@@ -90,7 +90,7 @@ pub(super) struct Egress {
 
 impl Egress {
     /// `uncongested (control)`
-    pub(super) fn in_words(&self) -> String {
+    pub(super) fn to_words(&self) -> String {
         phrase::code(&Key::Egress, self.name)
     }
 }

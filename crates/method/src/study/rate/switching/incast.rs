@@ -79,7 +79,7 @@ fn bursts(rig: &mut Rig<'_, '_>) -> Result<Vec<IncastCase>> {
         let traffic = Traffic { name: WITH_A_BURST, to, stateful: true, stateless };
         let tried = offer(rig, traffic)?;
         let case = found_case(rig, traffic, Some(rig.ports[to].to_string()), &tried);
-        let lost = Count::of(tried.measured()).loss_ratio();
+        let lost = Count::from_flows(tried.measured()).loss_ratio();
         if tried.valid().is_none() {
             cases.push(case);
         } else if worst.as_ref().is_none_or(|(most, _)| lost > *most) {
@@ -97,7 +97,7 @@ fn duration(rig: &Rig<'_, '_>) -> Nanos {
 
 fn offer(rig: &mut Rig<'_, '_>, traffic: Traffic) -> Result<Tried> {
     let offer = Offer {
-        label: format!("{} {} into port {}", TEST.as_str(), traffic.in_words(), traffic.to + 1),
+        label: format!("{} {} into port {}", TEST.as_str(), traffic.to_words(), traffic.to + 1),
         flows: traffic.flows(rig),
         duration: duration(rig),
         gate: if traffic.stateful { Gate::Flood } else { Gate::Strict },
@@ -106,7 +106,7 @@ fn offer(rig: &mut Rig<'_, '_>, traffic: Traffic) -> Result<Tried> {
 }
 
 impl Traffic {
-    fn in_words(self) -> String {
+    fn to_words(self) -> String {
         phrase::code(&Key::Traffic, self.name)
     }
 
@@ -120,7 +120,7 @@ impl Traffic {
         let Self { to, .. } = self;
         let last = (to + ports - 1) % ports;
         let others = (0..ports).filter(|port| self.stateful && *port != to && *port != last);
-        let tcp = others.map(|from| rig.flow((from, to), Role::Measured, bulk.clone()));
+        let tcp = others.map(|from| rig.flow(from, to, Role::Measured, bulk.clone()));
         let datagrams = |schedule| rig.stream((last, to), FrameSize::STANDARD_MAX, schedule);
         tcp.chain(self.stateless.map(datagrams)).collect()
     }
@@ -159,7 +159,7 @@ fn found_case(
         case.retransmits = Some(row.single(Metric::Retransmits, Unit::Count, Some(again as f64)));
     }
     if traffic.stateless.is_some() {
-        let count = Count::of(tried.measured());
+        let count = Count::from_flows(tried.measured());
         row.n = count.sent;
         case.lost = Some(row.single(Metric::LossRatio, Unit::Ratio, Some(count.loss_ratio())));
         let delays = tried.measured().next().and_then(|flow| flow.delays.as_ref());

@@ -54,7 +54,7 @@ fn measure(rig: &mut Rig<'_, '_>, pattern: Pattern, size: FrameSize) -> Result<L
         }
         return Ok(without_trial(pattern, size, &row));
     }
-    let count = Count::of(tried.measured());
+    let count = Count::from_flows(tried.measured());
     let (senders, _) = pattern.senders(ports);
     row.n = count.sent;
     let each = count.received / senders as f64;

@@ -27,7 +27,7 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<MicroburstCase>> {
     let mut cases = Vec::new();
     for receivers in (1..ports).take_while(|receivers| ports - receivers > *receivers) {
         for size in rig.spec.frames.clone() {
-            cases.push(measure(rig, (ports - receivers, receivers), size)?);
+            cases.push(measure(rig, ports - receivers, receivers, size)?);
         }
     }
     Ok(cases)
@@ -35,20 +35,20 @@ pub(super) fn run(rig: &mut Rig<'_, '_>) -> Result<Vec<MicroburstCase>> {
 
 fn measure(
     rig: &mut Rig<'_, '_>,
-    (senders, receivers): (usize, usize),
+    senders: usize,
+    receivers: usize,
     size: FrameSize,
 ) -> Result<MicroburstCase> {
     let seconds = rig.spec.burst_duration.as_secs_f64();
     let line = rig.highest(size).map_or(1_000_000.0, |line| line.0);
     let most = (line * seconds / receivers as f64).max(1.0) as u64;
-    let split = (senders, receivers);
     // Frames lost by chance are rarely lost twice.
     let within = Within { verifications: 1, ..Within::exactly(1, most) };
     let found = largest(within, |frames| {
         // A burst delayed by others is still sent completely.
         let duration = rig.spec.burst_duration * 2;
         let name = format!("burst of {frames}");
-        passes(rig, split, size, (&name, Schedule::Burst(frames), duration))
+        passes(rig, senders, receivers, size, &name, Schedule::Burst(frames), duration)
     })?;
     // Control: many times as many frames, at half of a receiving port's rate at most. Frames lost
     // there are not lost for lack of buffer.
@@ -56,8 +56,8 @@ fn measure(
         Some(frames) => {
             let each = FrameRate(0.5 * line / senders as f64);
             let duration = Nanos::from_secs_f64((CONTROL_FRAMES * frames) as f64 / each.0);
-            let load = ("control", Schedule::Paced(each), duration);
-            passes(rig, split, size, load)? == Answer::Holds
+            let load = Schedule::Paced(each);
+            passes(rig, senders, receivers, size, "control", load, duration)? == Answer::Holds
         }
         None => true,
     };
@@ -104,9 +104,12 @@ fn measure(
 /// receivers, as in a mesh.
 fn passes(
     rig: &mut Rig<'_, '_>,
-    (senders, receivers): (usize, usize),
+    senders: usize,
+    receivers: usize,
     size: FrameSize,
-    (name, schedule, duration): (&str, Schedule, Nanos),
+    name: &str,
+    schedule: Schedule,
+    duration: Nanos,
 ) -> Result<Answer> {
     let turns = (0..receivers).flat_map(|turn| (0..senders).map(move |from| (from, turn)));
     let ends = turns.map(|(from, turn)| (receivers + from, (from + turn) % receivers));

@@ -112,14 +112,15 @@ impl<'s, 't> Rig<'s, 't> {
     }
 
     /// Creates a flow between two ports, given by index.
-    pub(super) fn flow(&self, (from, to): (usize, usize), role: Role, kind: FlowKind) -> Flow {
+    pub(super) fn flow(&self, from: usize, to: usize, role: Role, kind: FlowKind) -> Flow {
         let pair = Pair { from: self.ports[from].clone(), to: self.ports[to].clone() };
         Flow { role, ..Flow::measured(&pair, kind) }
     }
 
     /// Creates a measured flow of plain frames.
     pub(super) fn stream(&self, ends: (usize, usize), size: FrameSize, schedule: Schedule) -> Flow {
-        self.flow(ends, Role::Measured, self.frames(size, schedule, Destination::Receiver))
+        let (from, to) = ends;
+        self.flow(from, to, Role::Measured, self.frames(size, schedule, Destination::Receiver))
     }
 
     /// Offers a load to the device.
@@ -177,7 +178,7 @@ impl<'s, 't> Rig<'s, 't> {
             let gate = Gate::Flood;
             let tried = self.offer_on_cables(Offer { label, flows, duration, gate })?;
             if tried.valid().is_some() && !ends.is_empty() {
-                let each = Count::of(tried.measured()).received / ends.len() as f64;
+                let each = Count::from_flows(tried.measured()).received / ends.len() as f64;
                 self.flooded_cables.insert((self.way, size), each);
             }
         }
@@ -209,7 +210,7 @@ impl<'s, 't> Rig<'s, 't> {
     pub(super) fn verdict(&self, size: FrameSize, rate: Option<f64>, driven: Driven) -> Verdict {
         let (device, bypass) = (Bracket::exactly(rate), self.flood_of_cables(size));
         let rates = Rates::Brackets { device, bypass };
-        self.judge(&Evidence::Rate(RateEvidence::of(rates, driven)))
+        self.judge(&Evidence::Rate(RateEvidence::new(rates, driven)))
     }
 
     /// Judges a figure of the device.
@@ -233,7 +234,7 @@ impl<'s, 't> Rig<'s, 't> {
 
     /// Conditions and caveats of a test's rows; the test adds the verdict and n.
     pub(super) fn row(&self, test: SwitchTest, size: Option<FrameSize>) -> Row {
-        let mut row = Row::of(&self.session.ways, self.way, self.spec.profile);
+        let mut row = Row::for_path(&self.session.ways, self.way, self.spec.profile);
         let conditions = &mut row.conditions;
         conditions.remove(&Key::From);
         conditions.remove(&Key::To);

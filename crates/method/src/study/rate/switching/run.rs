@@ -16,8 +16,8 @@ impl SwitchingSpec {
     /// See [`crate::study::StudySpec::run`].
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<SwitchingFinding> {
         let topology = testbed.topology().clone();
-        let how = (self.profile, self.tries);
-        let session = Session::new(testbed, "switching", |t| self.ways(t), seed, how)?;
+        let session =
+            Session::new(testbed, "switching", |t| self.ways(t), seed, self.profile, self.tries)?;
         let mut rig = Rig::new(self, session, topology);
         let mut devices = Vec::new();
         for way in rig.subjects() {

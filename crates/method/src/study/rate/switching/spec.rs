@@ -147,7 +147,7 @@ impl SwitchingSpec {
             SwitchTest::AddressCaching => addresses::of_caching(self, topology),
             SwitchTest::AddressLearning => addresses::of_learning(self, topology),
             _ => {
-                let trials = self.trials(*test, (ports, cables));
+                let trials = self.trials(*test, ports, cables);
                 self.profile.trial(self.duration).with_flows(flows(*test, ports)) * trials
             }
         };
@@ -180,7 +180,7 @@ impl SwitchingSpec {
         ports
     }
 
-    fn trials(&self, test: SwitchTest, (ports, cables): (u64, u64)) -> u64 {
+    fn trials(&self, test: SwitchTest, ports: u64, cables: u64) -> u64 {
         let sizes = self.frames.len() as u64;
         match test {
             _ if test.pattern().is_some() => sizes * (1 + SEARCH_TRIALS + cables),

@@ -75,8 +75,8 @@ pub(super) fn run(
         let case = Case { test, pattern, size, senders, overload };
         // A load above the receiving port's line rate needs no trial.
         let line = rig.slowest_line(size).map_or(f64::INFINITY, |line| line.0 / overload);
-        let own = search_case(rig, case, (&terms, line), None)?;
-        let bypass = bypass(rig, case, (&terms, &goal), &own.searched)?;
+        let own = search_case(rig, case, &terms, line, None)?;
+        let bypass = bypass(rig, case, &terms, &goal, &own.searched)?;
         cases.push(found_case(rig, case, &goal, &own, bypass));
     }
     Ok(cases)
@@ -92,7 +92,8 @@ pub(super) fn share(rig: &Rig<'_, '_>, pattern: Pattern, rate: FrameRate) -> Sch
 fn search_case(
     rig: &mut Rig<'_, '_>,
     case: Case,
-    (terms, ceiling): (&Terms, f64),
+    terms: &Terms,
+    ceiling: f64,
     cables: Option<&[Pair]>,
 ) -> Result<Found> {
     let mut offer = |load: Load| {
@@ -104,7 +105,7 @@ fn search_case(
     let tried = offer(Load { purpose, schedule, duration, before: 0 })?;
     let (mut floods, mut mol) = (Floods::default(), None);
     if tried.valid().is_some() {
-        let count = Count::of(tried.measured());
+        let count = Count::from_flows(tried.measured());
         mol = Some((count, flooded(&tried.record)));
         floods.take(&tried, terms.precision);
         if terms.rules == SearchRules::OfPatterns {
@@ -141,7 +142,8 @@ fn send(rig: &mut Rig<'_, '_>, case: Case, cables: Option<&[Pair]>, load: Load) 
 fn bypass(
     rig: &mut Rig<'_, '_>,
     case: Case,
-    (terms, goal): (&Terms, &Goal),
+    terms: &Terms,
+    goal: &Goal,
     own: &Searched,
 ) -> Result<Option<verdict::Bracket>> {
     if terms.rules == SearchRules::OfPatterns {
@@ -154,8 +156,8 @@ fn bypass(
     }
     let line = rig.slowest_line(case.size).map_or(f64::INFINITY, |line| line.0);
     let enough = line.min(driven * BYPASS_HEADROOM);
-    let cables = search_case(rig, case, (terms, enough), Some(&ends))?;
-    Ok(cables.searched.beside(goal))
+    let cables = search_case(rig, case, terms, enough, Some(&ends))?;
+    Ok(cables.searched.bypass_bracket(goal))
 }
 
 /// Values of a case.

@@ -8,7 +8,7 @@ use trial::validity::OFFERED_LOAD_TOLERANCE;
 
 use crate::search;
 use crate::study::Tried;
-use crate::study::rate::counts::{lost, lost_on_path, seen, sent, slowest_sender};
+use crate::study::rate::counts::{lost, lost_on_path, sent, slowest_sender, valid_flows};
 use crate::study::rate::sustained::{Delivery, FAR_OVER};
 
 /// Results of floods of one path.
@@ -28,14 +28,14 @@ pub(in crate::study::rate) struct Floods {
 impl Floods {
     /// Takes in a flood, if it is valid.
     pub(in crate::study::rate) fn take(&mut self, tried: &Tried, precision: f64) {
-        let Some(flows) = seen(tried) else { return };
+        let Some(flows) = valid_flows(tried) else { return };
         let rate = slowest_sender(tried);
         self.rates.push(rate.0);
         let on_path = lost_on_path(tried);
         let far_over = on_path as f64 > FAR_OVER * sent(&flows) as f64;
-        let delivery = Delivery::of(&flows, (rate, tried.trial.phases.load), precision);
+        let delivery = Delivery::from_flows(&flows, rate, tried.trial.phases.load, precision);
         if far_over && on_path == lost(&flows) {
-            self.overload = Some(delivery.seen());
+            self.overload = Some(delivery.search_result());
             self.limited.push(delivery);
             return;
         }

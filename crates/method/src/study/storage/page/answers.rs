@@ -110,7 +110,7 @@ fn without_latency(case: &StorageCase) -> Option<String> {
     let faster = gain(case, case.over_faster_link.as_ref());
     let faster = faster.map_or_else(String::new, |more| format!(", a faster link {more}"));
     let device = gain(case, case.without_device.as_ref());
-    let who = case.place.who.in_words();
+    let who = case.place.who.to_phrase();
     let device = device.map(|more| format!(", {who} without latency {more}")).unwrap_or_default();
     Some(format!(" Without latency: at most {most} more IOPS{faster}{device}."))
 }

@@ -35,7 +35,12 @@ pub(super) struct Sample {
 impl Sample {
     /// Sums over the flows. The loss ratio is the share of all frames that the path did not carry
     /// during the load. `width` is the threshold of a backlog.
-    pub(super) fn of(block: u32, flows: &[&DatagramsRecord], width: f64, is_counted: bool) -> Self {
+    pub(super) fn from_flows(
+        block: u32,
+        flows: &[&DatagramsRecord],
+        width: f64,
+        is_counted: bool,
+    ) -> Self {
         let none = Self { block, ..Self::default() };
         let mut all = flows.iter().fold(none, |sum, flow| sum.plus(flow));
         let (lost, queued) = (lost(flows) as f64, backlog(flows, width));

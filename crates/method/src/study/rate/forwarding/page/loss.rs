@@ -47,7 +47,7 @@ fn pictures(curves: &BTreeMap<(Frames, Who), Curve>) -> Vec<Picture> {
         let series = own.map(|((_, who), curve)| {
             series(who.name(), whos.iter().position(|other| *other == who), who, curve)
         });
-        let title = format!("Loss by offered load, frames of {}", size.in_words());
+        let title = format!("Loss by offered load, frames of {}", size.to_phrase());
         picture(&title, "One colour for each device", series.collect())
     };
     sizes.into_iter().take(MOST_PICTURES).map(of_size).collect()

@@ -60,7 +60,7 @@ fn picture(frames: &Frames, loads: &BTreeMap<Who, LosslessLoad>) -> Picture {
     let label = "gap over the nominal gap, log scale";
     let x = Axis::over(label, Scale::Log, ends, |v| words::trimmed(v, 3));
     let y = Axis::shares("share of gaps");
-    let title = format!("Gaps of paced loads, frames of {}", frames.in_words());
+    let title = format!("Gaps of paced loads, frames of {}", frames.to_phrase());
     let rate = |(who, load): (&Who, &LosslessLoad)| {
         let rate = words::value(Unit::FramesPerSecond, load.rate.0);
         format!("{} at {rate} (gap {})", who.name(), words::time(1e9 / load.rate.0))

@@ -85,13 +85,14 @@ impl<'a> Rated<'a> {
             Kind::Flood => ("Received under flood", "Forwarding rate under flood"),
             Kind::Goal(_) => ("Throughput", "Throughput"),
         };
-        let gauge = Gauge::new(format!("{axis}, {}", frames.in_words()), value.unit)
+        let gauge = Gauge::new(format!("{axis}, {}", frames.to_phrase()), value.unit)
             .with_cable(self.cable)
             .with_limit("line rate", line_rate_of(value))
             .with(MarkKind::Device, place.who.name(), value);
         let why = self.bound().map(|why| format!("{}.", words::capital(&why)));
         let bound = self.is_bound().then_some(Bound::Least);
-        let labels = [Some(frames.in_words()), self.condition(), several.then(|| place.in_short())];
+        let labels =
+            [Some(frames.to_phrase()), self.condition(), several.then(|| place.in_short())];
         let labels: Vec<String> = labels.into_iter().flatten().collect();
         let answer = stated(why.unwrap_or_default(), value).led_by(value).bounded(bound);
         line_rate(answer.with_gauge(gauge), value, question).of_case(labels.join(", "))
@@ -123,6 +124,6 @@ pub(super) fn bound(way: &OneWay<'_, Figure>, cable: Option<&Figure>) -> Option<
     Some(if more == Some(true) {
         "the traffic generator was the bottleneck on this path".to_owned()
     } else {
-        format!("the test hosts were the limit, not {}", traffic.place.who.in_words())
+        format!("the test hosts were the limit, not {}", traffic.place.who.to_phrase())
     })
 }

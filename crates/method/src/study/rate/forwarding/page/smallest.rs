@@ -74,7 +74,7 @@ fn answer(question: &str, part: &Part<'_>, several: bool) -> Answer {
         part.way.found,
     );
     let place = several.then(|| place.in_short());
-    let labels = [Some(frames.in_words()), Some(part.conditions.clone()), place];
+    let labels = [Some(frames.to_phrase()), Some(part.conditions.clone()), place];
     let labels = labels.into_iter().flatten().filter(|label| !label.is_empty());
     stated(String::new(), part.way.found)
         .led_by(part.way.found)

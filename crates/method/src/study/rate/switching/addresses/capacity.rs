@@ -85,7 +85,7 @@ pub(super) fn find(trials: &mut Trials<'_, '_, '_>, most: u64) -> Result<Capacit
             None => return done(known, Limit::Tried, learn_rate),
             Some(fails) => fails,
         };
-        match cause(trials, (fails, most), learn_rate)? {
+        match cause(trials, fails, most, learn_rate)? {
             Cause::Table => return done(known, Limit::Full(fails), learn_rate),
             Cause::Untold(doubt) => return done(known, Limit::Untold(doubt), learn_rate),
             Cause::Rate(slower) => (learn_rate, first) = (slower, fails),
@@ -101,7 +101,7 @@ pub(super) fn at(rate: u64, stations: u64) -> Speech {
 /// Finds the cause of floods with `fails` stations. Repeats the trial more slowly, as lost frames
 /// or slow learning would not cause a second flood. Then tries so many stations at both rates that
 /// a table must flood most of them.
-fn cause(trials: &mut Trials<'_, '_, '_>, (fails, most): (u64, u64), rate: u64) -> Result<Cause> {
+fn cause(trials: &mut Trials<'_, '_, '_>, fails: u64, most: u64, rate: u64) -> Result<Cause> {
     let in_time = Speech::most_stations(rate / AT_LEAST_SLOWER, ROUNDS);
     let many = (2 * fails).max(MANY).min(most).min(in_time).max(fails);
     let fast = at(rate, many);

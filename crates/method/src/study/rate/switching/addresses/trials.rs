@@ -151,7 +151,7 @@ impl<'r, 's, 't> Trials<'r, 's, 't> {
             duration: Nanos::from_secs_f64(frames as f64 / rate as f64),
             gate: Gate::Strict,
         })?;
-        let count = Count::of(tried.measured());
+        let count = Count::from_flows(tried.measured());
         Ok(tried.valid().map(|_| count.lost as f64 + count.queued))
     }
 
@@ -165,9 +165,9 @@ impl<'r, 's, 't> Trials<'r, 's, 't> {
         // A frame from the monitoring port makes it part of the trial, so its counters are read. A
         // frame of its own makes the learning port's address known, besides its stations'.
         let alive = self.rig.frames(size, Schedule::Burst(1), Destination::Receiver);
-        let own = |from| self.rig.flow((from, TESTS), Role::Load, alive.clone());
+        let own = |from| self.rig.flow(from, TESTS, Role::Load, alive.clone());
         let flows =
-            vec![self.rig.flow((TESTS, LEARNS), Role::Measured, kind), own(MONITORS), own(LEARNS)];
+            vec![self.rig.flow(TESTS, LEARNS, Role::Measured, kind), own(MONITORS), own(LEARNS)];
         let of = if rounds == 0 { "silent" } else { "stations" };
         let offer = Offer {
             label: format!("{} {stations} {of} at {rate}/s", self.test.as_str()),
@@ -184,7 +184,7 @@ impl<'r, 's, 't> Trials<'r, 's, 't> {
         let usable = tried.valid().is_some() || (tried.beyond_tester() && all);
         let lost = flow.loss_ratio();
         Ok(match (floods, usable) {
-            (1.., _) => Shown::Flooded(Unknown::of(floods, lost)),
+            (1.., _) => Shown::Flooded(Unknown::from_floods(floods, lost)),
             (0, false) => Shown::Unusable,
             (0, true) if lost > MOST_LOST => Shown::Lossy,
             (0, true) => Shown::Known,
@@ -194,7 +194,7 @@ impl<'r, 's, 't> Trials<'r, 's, 't> {
 
 impl Unknown {
     /// Estimates the number of unknown stations: frames to one are flooded unless lost first.
-    fn of(floods: u64, lost: f64) -> Self {
+    fn from_floods(floods: u64, lost: f64) -> Self {
         let came = (1.0 - lost).max(0.5);
         let frames = floods as f64 / came;
         let each = FRAMES_TO_EACH as f64;

@@ -66,11 +66,11 @@ fn congestion(case: &CongestionCase) -> Vec<Line<'_>> {
     let worst = case.worst_from.as_ref().map(|port| format!("worst of all shifts, from {port}"));
     let mut lines = Vec::new();
     for egress in &case.egresses {
-        let at = format!("at the {} port", egress.in_words());
+        let at = format!("at the {} port", egress.to_words());
         let parts: Vec<String> = std::iter::once(at).chain(worst.clone()).collect();
         lines.extend(worded(case.size, &parts.join("; "), rates(&egress.rates)));
     }
-    let flags = known([
+    let flags = present_values([
         ("head-of-line blocking", Some(&case.blocking)),
         ("back pressure", case.backpressure.as_ref()),
         ("flooded", case.flooded.as_ref()),
@@ -96,12 +96,12 @@ fn full_rate(case: &LineRateCase) -> Vec<Line<'_>> {
         ("flooded", case.flooded.as_ref()),
         ("delay, max less min", case.spread.as_ref()),
     ];
-    let values = known(values).chain(case.delays.iter().flat_map(delays));
+    let values = present_values(values).chain(case.delays.iter().flat_map(delays));
     worded(case.size, &format!("in {}", case.pattern.as_str()), values)
 }
 
 /// Values that are present.
-fn known<'a, const N: usize>(
+fn present_values<'a, const N: usize>(
     values: [(&'static str, Option<&'a Figure>); N],
 ) -> impl Iterator<Item = Named<'a>> {
     values.into_iter().filter_map(|(name, value)| Some((name, value?)))
@@ -122,6 +122,6 @@ fn incast(case: &IncastCase) -> Vec<Line<'_>> {
         ("TCP retransmits", case.retransmits.as_ref()),
         ("lost", case.lost.as_ref()),
     ];
-    let values = known(values).chain(case.delays.iter().flat_map(delays));
+    let values = present_values(values).chain(case.delays.iter().flat_map(delays));
     worded(case.size, &format!("with {}{into}", case.traffic_in_words()), values)
 }
