@@ -25,7 +25,7 @@ fn topology() -> Topology {
 
 fn flood() -> ForwardingSpec {
     ForwardingSpec {
-        frames: vec![FrameMix::of(FrameSize::MIN)],
+        frames: vec![FrameMix::from_size(FrameSize::MIN)],
         tests: vec![ForwardingTest::Flood],
         duration: Nanos::from_secs(1),
         ..ForwardingSpec::quick()

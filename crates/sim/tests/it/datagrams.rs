@@ -13,7 +13,7 @@ use crate::trials::{self, GIGABIT, datagrams, flow, load, run, sum, testbed, tri
 const LOAD: Nanos = Nanos::from_millis(100);
 
 fn line_rate(octets: u32) -> FrameRate {
-    FrameMix::of(trials::size(octets)).line_rate(GIGABIT)
+    FrameMix::from_size(trials::size(octets)).line_rate(GIGABIT)
 }
 
 #[test]
