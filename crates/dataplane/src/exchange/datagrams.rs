@@ -284,7 +284,7 @@ impl Line {
                 .emit(&mut self.from);
             match self.udp.send(&self.from[..octets]) {
                 Ok(_) => {
-                    self.out.left();
+                    self.out.mark_sent();
                     sent += 1;
                 }
                 Err(e) if is_pause(&e) => {
