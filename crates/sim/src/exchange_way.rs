@@ -138,7 +138,7 @@ impl ExchangeWay {
     }
 
     /// Distinct frames that arrived.
-    pub(crate) const fn came(&self) -> u64 {
+    pub(crate) const fn received(&self) -> u64 {
         self.inbound.received()
     }
 
