@@ -80,7 +80,7 @@ impl CableProbeListener {
     }
 
     /// Returns the numbers of all frames of the mark received until now.
-    pub fn heard(&self) -> Result<Vec<u16>, FlowError> {
+    pub fn receive_numbers(&self) -> Result<Vec<u16>, FlowError> {
         let mut all = Vec::new();
         let mut octets = vec![0; LONGEST];
         while let Some(length) = next(&self.socket, &mut octets, Nanos::ZERO)? {

@@ -141,7 +141,7 @@ impl Side for ExchangeResponder {
 
 /// Returns at the load's start, or when a halt is requested.
 fn rest_until_start(window: Window, halt: &Halt) {
-    if clock::rest_until(window.start.saturating_sub(APART), || halt.asked()) {
+    if clock::rest_until(window.start.saturating_sub(APART), || halt.is_requested()) {
         clock::wait_until(window.start);
     }
 }
@@ -155,7 +155,7 @@ fn wait(
 ) -> Result<Option<TcpStream>, FlowError> {
     let failed = |port| move |e| FlowError::kernel("accept an exchange at port", port, e);
     let port = newcomers.port();
-    while clock::monotonic() < window.stop && !halt.asked() {
+    while clock::monotonic() < window.stop && !halt.is_requested() {
         for (tcp, hello) in newcomers.greeted(window.stop).map_err(failed(port))? {
             if hello == (Hello { identity: end.identity, stream: 0 }) {
                 return Ok(Some(tcp));

@@ -122,7 +122,7 @@ impl Halt {
 
     /// True if a halt was requested.
     #[inline]
-    pub fn asked(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }

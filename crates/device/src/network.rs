@@ -220,7 +220,7 @@ impl Network {
     pub fn standing(&self) -> Standing {
         Standing {
             frames: self.packets.standing(),
-            octets: self.devices.iter().map(|device| device.buffer.taken()).sum(),
+            octets: self.devices.iter().map(|device| device.buffer.occupancy()).sum(),
         }
     }
 

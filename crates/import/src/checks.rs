@@ -30,7 +30,7 @@ impl Counts {
         let counted = 100.0 * lost / all;
         // The tool prints two digits, of a share that it rounds or truncates.
         let agree = (printed - counted).abs() <= 0.06 * counted.abs().max(printed.abs()) + 0.01;
-        (!agree).then(|| Contradiction::of("loss-percent", printed, counted))
+        (!agree).then(|| Contradiction::new("loss-percent", printed, counted))
     }
 
     /// Sums several counts.
@@ -51,21 +51,21 @@ impl Counts {
         if streams.len() < 2 {
             None
         } else if !near(sum.lost, self.lost) {
-            Some(Contradiction::of("lost-of-streams", self.lost, sum.lost))
+            Some(Contradiction::new("lost-of-streams", self.lost, sum.lost))
         } else {
             (!near(sum.all, self.all))
-                .then(|| Contradiction::of("sent-of-streams", self.all, sum.all))
+                .then(|| Contradiction::new("sent-of-streams", self.all, sum.all))
         }
     }
 
     /// Contradiction if intervals, which may be a part of all, count more than their summary.
     pub(crate) fn against_intervals(&self, intervals: &Self) -> Option<Contradiction> {
         if self.all >= STUCK {
-            return Some(Contradiction::of("stuck-counter", self.all, intervals.all));
+            return Some(Contradiction::new("stuck-counter", self.all, intervals.all));
         }
         // A late datagram is subtracted again.
         (intervals.lost > 1.01 * self.lost.max(0.0) + 2.0)
-            .then(|| Contradiction::of("lost-of-intervals", self.lost, intervals.lost))
+            .then(|| Contradiction::new("lost-of-intervals", self.lost, intervals.lost))
     }
 
     /// True if the counts are possible.
@@ -80,15 +80,15 @@ impl Counts {
 
     /// Adds the counts per second over `seconds`; adds nothing if they are impossible, or if none
     /// were sent.
-    pub(crate) fn put(&self, row: &Row, seconds: f64, found: &mut Found) {
+    pub(crate) fn add_to(&self, row: &Row, seconds: f64, found: &mut Found) {
         let Self { lost, all, .. } = *self;
         if !self.can_be() || all <= 0.0 || seconds <= 0.0 {
             return;
         }
         let row = row.clone().samples(all as u64);
-        found.put(&row, Metric::Received, Unit::FramesPerSecond, (all - lost) / seconds);
-        found.put(&row, Metric::Lost, Unit::FramesPerSecond, lost / seconds);
-        found.put(&row, Metric::LossRatio, Unit::Ratio, lost / all);
+        found.add(&row, Metric::Received, Unit::FramesPerSecond, (all - lost) / seconds);
+        found.add(&row, Metric::Lost, Unit::FramesPerSecond, lost / seconds);
+        found.add(&row, Metric::LossRatio, Unit::Ratio, lost / all);
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct Contradiction {
 
 impl Contradiction {
     /// Creates the contradiction of two numbers for one quantity.
-    pub(crate) fn of(code: &'static str, said: f64, counted: f64) -> Self {
+    pub(crate) fn new(code: &'static str, said: f64, counted: f64) -> Self {
         let digits = 10_f64.powi(3 - counted.abs().max(1e-3).log10().ceil() as i32);
         let counted =
             if counted.abs() < 1e3 { (counted * digits).round() / digits } else { counted.round() };
@@ -24,7 +24,7 @@ impl Contradiction {
 
     /// Contradiction if two numbers differ by more than the digits that were not printed.
     pub(crate) fn unless_same(code: &'static str, said: Printed, counted: Printed) -> Option<Self> {
-        (!said.agrees(counted)).then(|| Self::of(code, said.value, counted.value))
+        (!said.agrees(counted)).then(|| Self::new(code, said.value, counted.value))
     }
 
     /// Contradiction if points of a distribution fall, or its mean lies outside of them, by more
@@ -33,7 +33,7 @@ impl Contradiction {
         let mut sorted = points.to_vec();
         sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
         let falls = |low: f64, high: f64| low > 1.02 * high + step;
-        let order = |low, high| falls(low, high).then(|| Self::of("order-of-points", low, high));
+        let order = |low, high| falls(low, high).then(|| Self::new("order-of-points", low, high));
         let steps = sorted.windows(2).find_map(|two| order(two[0].1, two[1].1));
         let end = |q: f64| {
             sorted.iter().find(|(of, _)| of.to_bits() == q.to_bits()).map(|(_, value)| *value)

@@ -53,7 +53,7 @@ impl Reader for Ethr {
     }
 
     fn end(&mut self, found: &mut Found) {
-        std::mem::take(self).put(found);
+        std::mem::take(self).add_to(found);
     }
 }
 
@@ -120,10 +120,10 @@ impl Ethr {
 
     fn row(&self) -> Row {
         let protocol = self.protocol.unwrap_or("TCP").to_ascii_lowercase();
-        Row::of("ethr").with(Key::Protocol, protocol).with_known(Key::Test, self.test)
+        Row::new("ethr").with(Key::Protocol, protocol).with_known(Key::Test, self.test)
     }
 
-    fn put(self, found: &mut Found) {
+    fn add_to(self, found: &mut Found) {
         // A server's table has clients side by side, and no sum.
         if self.server {
             return;
@@ -138,12 +138,12 @@ impl Ethr {
             let row = row.doubting_if(self.duration.is_none(), Caveat::CutOff);
             found.goodput(&row.clone(), bits);
             if let Some(packets) = self.packets.mean() {
-                found.put(&row, Metric::Sent, Unit::FramesPerSecond, packets);
+                found.add(&row, Metric::Sent, Unit::FramesPerSecond, packets);
             }
         }
         if let Some((sent, received)) = self.counts.filter(|(s, r)| *s > 0.0 && r <= s) {
             let row = row.samples(sent as u64);
-            found.put(&row, Metric::LossRatio, Unit::Ratio, 1.0 - received / sent);
+            found.add(&row, Metric::LossRatio, Unit::Ratio, 1.0 - received / sent);
         }
     }
 }

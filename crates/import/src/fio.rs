@@ -10,7 +10,7 @@ use page::{Caveat, Key, Metric};
 use serde_json::Value;
 
 use crate::ImportError;
-use crate::fio_text::{KINDS, POINTS, Part, put_all, put_points};
+use crate::fio_text::{KINDS, POINTS, Part, add_parts, add_points};
 use crate::found::{Found, Row};
 use crate::numbers::{number, scaled, share};
 use crate::problem::Problem;
@@ -164,7 +164,7 @@ fn group(single: &[&Value], global: &Value, found: &mut Found) {
         jobs += own;
         under_way += own * count(job, "iodepth").unwrap_or(1.0).max(1.0);
     }
-    let mut row = Row::of("fio").with(Key::Jobs, jobs.max(0.0) as u64);
+    let mut row = Row::new("fio").with(Key::Jobs, jobs.max(0.0) as u64);
     let first = single[0];
     row = row.with(Key::IoDepth, (under_way / jobs.max(1.0)) as u64);
     for (name, condition) in [("bs", Key::BlockSize), ("rw", Key::Pattern)] {
@@ -180,7 +180,7 @@ fn group(single: &[&Value], global: &Value, found: &mut Found) {
     let kinds: Vec<Operations> =
         operations(single).into_iter().filter(|kind| kind.per_second > 0.0).collect();
     let parts: Vec<Part> = kinds.iter().map(part).collect();
-    put_all(found, &row, &parts.iter().collect::<Vec<_>>(), Some(under_way));
+    add_parts(found, &row, &parts.iter().collect::<Vec<_>>(), Some(under_way));
     for kind in &kinds {
         let row = row.clone().with(Key::Operation, kind.kind).samples(kind.count);
         distribution(found, &row, kind, single);
@@ -209,7 +209,7 @@ fn distribution(found: &mut Found, row: &Row, of: &Operations, jobs: &[&Value]) 
     }
     if !of.bins.is_empty() {
         let points = POINTS.map(|q| (q, of_bins(&of.bins, q)));
-        put_points(found, row, &points, of.whole);
+        add_points(found, row, &points, of.whole);
         return;
     }
     let ran = |job: &&&Value| job[of.kind]["iops"].as_f64().unwrap_or(0.0) > 0.0;
@@ -225,7 +225,7 @@ fn distribution(found: &mut Found, row: &Row, of: &Operations, jobs: &[&Value]) 
             Some((share(number(name)?), value.as_f64()? * scale))
         };
         let points: Vec<(f64, f64)> = told.flatten().filter_map(point).collect();
-        put_points(found, row, &points, whole);
+        add_points(found, row, &points, whole);
     }
 }
 

@@ -5,7 +5,7 @@
 
 use page::{Key, Metric};
 
-use crate::fio_text::{KINDS, Part, put_all, put_points};
+use crate::fio_text::{KINDS, Part, add_parts, add_points};
 use crate::found::{Found, Row};
 use crate::numbers::{number, share};
 use crate::reader::Reader;
@@ -65,9 +65,9 @@ fn job(fields: &[&str], found: &mut Found) -> bool {
                 .then_some((Part { name, per_second, mean_latency: mean, count }, first))
         })
         .collect();
-    let row = Row::of("fio").on_line(found.at);
+    let row = Row::new("fio").on_line(found.at);
     let parts: Vec<&Part> = kinds.iter().map(|(part, _)| part).collect();
-    put_all(found, &row, &parts, None);
+    add_parts(found, &row, &parts, None);
     for (part, first) in &kinds {
         let row = row.clone().with(Key::Operation, part.name).samples(part.count);
         let ends = field(first + PERCENTILES).zip(field(first + PERCENTILES + 1));
@@ -81,7 +81,7 @@ fn job(fields: &[&str], found: &mut Found) -> bool {
         };
         let pairs = fields[*first..(first + PERCENTILES).min(fields.len())].iter();
         let points: Vec<(f64, f64)> = pairs.filter_map(of_part).collect();
-        put_points(found, &row, &points, false);
+        add_points(found, &row, &points, false);
     }
     true
 }

@@ -74,7 +74,7 @@ impl Reader for Text {
                 (self.interrupted, self.copies) = (false, false);
             }
             if self.headers.len() < MOST_JOBS {
-                self.headers.push(Header::of(line));
+                self.headers.push(Header::parse(line));
             }
             return true;
         }
@@ -106,7 +106,7 @@ struct Header {
 }
 
 impl Header {
-    fn of(line: &str) -> Self {
+    fn parse(line: &str) -> Self {
         let name = line.split(": (g=").next().unwrap_or_default().to_owned();
         let word = |name: &str| between(line, name, ",").map(str::to_owned);
         // Reads `bs=(R) 4096B-4096B, (W) …` of fio 3, `bs=4K-4K/4K-4K/4K-4K` of fio 2.
@@ -220,7 +220,7 @@ impl Group {
         let depth = self.header.as_ref().map_or(own, |header| header.depth);
         let header = self.header.take().unwrap_or_default();
         let whole = |number: f64| number.max(0.0) as u64;
-        let row = Row::of("fio")
+        let row = Row::new("fio")
             .with(Key::Jobs, whole(jobs))
             .with_known(Key::IoDepth, depth.map(whole))
             .with_known(Key::BlockSize, header.octets.map(whole))
@@ -231,7 +231,7 @@ impl Group {
         let row = kinds.iter().fold(row, |row, kind| row.contradicted(kind.contradiction()));
         let parts: Vec<Part> = kinds.iter().map(Kind::part).collect();
         let under_way = depth.map(|depth| jobs * depth);
-        put_all(found, &row, &parts.iter().collect::<Vec<_>>(), under_way);
+        add_parts(found, &row, &parts.iter().collect::<Vec<_>>(), under_way);
         for kind in &kinds {
             let count = kind.count.map_or(1, whole);
             let row = row.clone().with(Key::Operation, kind.name).samples(count);
@@ -241,14 +241,14 @@ impl Group {
                 found.distribution(&row, Metric::IoLatency, &ends, None);
             }
             for table in kind.tables.iter().filter(|table| table.of != "slat") {
-                put_points(found, &row, &table.points, table.of == "lat");
+                add_points(found, &row, &table.points, table.of == "lat");
             }
         }
     }
 }
 
 /// Adds the imported quantiles of a distribution.
-pub(crate) fn put_points(found: &mut Found, row: &Row, points: &[(f64, f64)], is_whole: bool) {
+pub(crate) fn add_points(found: &mut Found, row: &Row, points: &[(f64, f64)], is_whole: bool) {
     let completion = (!is_whole).then_some("completion");
     let row = row.clone().with_known(Key::Latency, completion);
     let row = row.contradicted(Contradiction::of_order(points, None, 0.0));
@@ -358,7 +358,7 @@ pub(crate) struct Part {
 
 /// Adds operations per second and mean latency, of each kind and of all, with the result of the
 /// check by Little's law.
-pub(crate) fn put_all(found: &mut Found, row: &Row, parts: &[&Part], under_way: Option<f64>) {
+pub(crate) fn add_parts(found: &mut Found, row: &Row, parts: &[&Part], under_way: Option<f64>) {
     let parts: Vec<&Part> = parts.iter().copied().filter(|part| part.per_second > 0.0).collect();
     let all: f64 = parts.iter().map(|part| part.per_second).sum();
     let weight = |part: &Part| if part.count > 0 { part.count as f64 } else { part.per_second };
@@ -383,18 +383,18 @@ pub(crate) fn put_all(found: &mut Found, row: &Row, parts: &[&Part], under_way: 
     let whole =
         row.clone().with(Key::Operation, "all").samples(parts.iter().map(|p| p.count).sum());
     if all > 0.0 {
-        found.put(&whole, Metric::Iops, Unit::OperationsPerSecond, all);
+        found.add(&whole, Metric::Iops, Unit::OperationsPerSecond, all);
     }
     if let Some(mean) = mean {
         found.mean(&whole, Metric::IoLatency, Unit::Nanoseconds, mean);
     }
     if let Some(predicted) = from_latency {
         let estimate = whole.with(Key::Estimate, "from-latency");
-        found.put(&estimate, Metric::Iops, Unit::OperationsPerSecond, predicted);
+        found.add(&estimate, Metric::Iops, Unit::OperationsPerSecond, predicted);
     }
     for part in parts {
         let row = row.clone().with(Key::Operation, part.name).samples(part.count);
-        found.put(&row, Metric::Iops, Unit::OperationsPerSecond, part.per_second);
+        found.add(&row, Metric::Iops, Unit::OperationsPerSecond, part.per_second);
         if let Some(mean) = part.mean_latency {
             found.mean(&row, Metric::IoLatency, Unit::Nanoseconds, mean);
         }

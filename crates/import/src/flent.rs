@@ -12,7 +12,7 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
     let missing = |what| Problem::Missing("flent", what);
     let value = &document.value;
     let metadata = &value["metadata"];
-    let mut row = Row::of("flent");
+    let mut row = Row::new("flent");
     if let Some(test) = metadata["NAME"].as_str() {
         row = row.with(Key::Test, test);
     }

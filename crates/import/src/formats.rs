@@ -29,11 +29,11 @@ pub enum Made {
 
 /// Lists all formats.
 pub fn formats() -> Vec<Format> {
-    include_str!("formats.tsv").lines().filter_map(Format::of).collect()
+    include_str!("formats.tsv").lines().filter_map(Format::parse).collect()
 }
 
 impl Format {
-    fn of(line: &'static str) -> Option<Self> {
+    fn parse(line: &'static str) -> Option<Self> {
         let fields: Vec<&str> = line.split('\t').collect();
         let [tool, made, outputs, versions, modes] = fields[..] else { return None };
         let made = if made == "run" { Made::Run } else { Made::Documented };

@@ -30,7 +30,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    pub(crate) fn of(tool: &'static str) -> Self {
+    pub(crate) fn new(tool: &'static str) -> Self {
         let conditions = BTreeMap::from([(Key::Tool, tool.into())]);
         Self { conditions, caveats: vec![Caveat::Imported], n: 1, tool }
     }
@@ -91,19 +91,19 @@ impl Row {
 
 impl Found {
     /// Adds one number; a number that is not finite is ignored.
-    pub(crate) fn put(&mut self, row: &Row, metric: Metric, unit: Unit, value: f64) {
+    pub(crate) fn add(&mut self, row: &Row, metric: Metric, unit: Unit, value: f64) {
         self.point(row, metric, unit, None, value);
     }
 
     /// Adds a payload rate.
     pub(crate) fn goodput(&mut self, row: &Row, bits_per_second: f64) {
         let row = row.clone().with(Key::RateConvention, "payload");
-        self.put(&row, Metric::Goodput, Unit::BitsPerSecond, bits_per_second);
+        self.add(&row, Metric::Goodput, Unit::BitsPerSecond, bits_per_second);
     }
 
     /// Adds a mean, which is not a point of a distribution.
     pub(crate) fn mean(&mut self, row: &Row, metric: Metric, unit: Unit, value: f64) {
-        self.put(&row.clone().with(Key::Statistic, "mean"), metric, unit, value);
+        self.add(&row.clone().with(Key::Statistic, "mean"), metric, unit, value);
     }
 
     /// Adds a point of a distribution. It is marked if fewer than twenty samples lie beyond the

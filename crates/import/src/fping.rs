@@ -52,8 +52,8 @@ impl Hosts {
         }
     }
 
-    pub(crate) fn put(self, found: &mut Found) {
-        self.0.iter().for_each(|(name, host)| host.put(name, found));
+    pub(crate) fn add_to(self, found: &mut Found) {
+        self.0.iter().for_each(|(name, host)| host.add_to(name, found));
     }
 }
 
@@ -117,7 +117,7 @@ impl Reader for Fping {
         if !is_host(name) || self.hosts.len() >= MOST_HOSTS {
             return false;
         }
-        let Some(read) = Told::of(rest) else { return false };
+        let Some(read) = Told::parse(rest) else { return false };
         let host = self.hosts.entry(name.to_owned()).or_default();
         // `-Q` prints summaries under a clock, and the last one, of the whole time, without one.
         if matches!(read, Told::Summary { .. }) {
@@ -134,7 +134,7 @@ impl Reader for Fping {
         let most = hosts.values().filter_map(|host| host.listed).max();
         for (name, host) in hosts {
             let is_cut = host.listed.is_some() && host.listed < most;
-            Host { is_part: host.is_part || is_cut, ..host }.put(&name, found);
+            Host { is_part: host.is_part || is_cut, ..host }.add_to(&name, found);
         }
     }
 }
@@ -154,7 +154,7 @@ enum Told {
 }
 
 impl Told {
-    fn of(rest: &str) -> Option<Self> {
+    fn parse(rest: &str) -> Option<Self> {
         if let Some(counts) = rest.strip_prefix("xmt/rcv/%") {
             let (_, counts) = counts.split_once('=')?;
             let (sent, more) = leading(counts)?;
@@ -259,10 +259,10 @@ impl Host {
         (!agree).then_some(Contradiction { code: "mean-ms-of-replies", said: printed, counted })
     }
 
-    fn put(&self, name: &str, found: &mut Found) {
+    fn add_to(&self, name: &str, found: &mut Found) {
         // fping includes ICMP's header in the size of an answer.
         let octets = self.octets.filter(|octets| (8.0..=9_000.0).contains(octets));
-        let row = Row::of("fping")
+        let row = Row::new("fping")
             .with(Key::Protocol, "icmp")
             .with(Key::To, name)
             .with_known(Key::FrameSize, octets.map(|octets| (octets as u64 + 38).max(64)))
@@ -277,7 +277,7 @@ impl Host {
         }
         if let Some(sent) = self.sent.filter(|sent| *sent > 0.0 && self.received <= *sent) {
             let row = row.samples(sent as u64);
-            found.put(&row, Metric::LossRatio, Unit::Ratio, 1.0 - self.received / sent);
+            found.add(&row, Metric::LossRatio, Unit::Ratio, 1.0 - self.received / sent);
         }
     }
 }
@@ -291,10 +291,10 @@ mod tests {
         let said = |lines: &[&str]| {
             let mut host = Host::default();
             for line in lines {
-                host.take(Told::of(line).expect("a line of fping"));
+                host.take(Told::parse(line).expect("a line of fping"));
             }
             let mut found = Found::default();
-            host.put("127.0.0.1", &mut found);
+            host.add_to("127.0.0.1", &mut found);
             let doubts = |caveat| found.figures.iter().all(|f| f.caveats.contains(&caveat));
             (!found.figures.is_empty() && doubts(Caveat::SelfContradictory), host.contradiction())
         };

@@ -58,7 +58,7 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
     let paced = test["target_bitrate"].as_f64().is_some_and(|bits| bits > 0.0);
     // Payload, UDP, IPv4, MAC header and FCS.
     let payload = test["blksize"].as_u64().filter(|octets| udp && *octets <= 8_972);
-    let row = Row::of(TOOL)
+    let row = Row::new(TOOL)
         .with(Key::Protocol, protocol)
         .with_known(Key::Streams, test["num_streams"].as_u64())
         .with_known(Key::FrameSize, payload.map(|octets| (octets + 8 + 20 + 18).max(64)))
@@ -69,13 +69,13 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
     let direction = if both { Some("forward") } else { reverse.then_some("reverse") };
     let forward = row.clone().with_known(Key::Direction, direction);
     let forward_side = Side { document, end, suffix: "", udp };
-    forward_side.put(&forward, found);
+    forward_side.add_to(&forward, found);
     if both {
         let reverse = row.clone().with(Key::Direction, "reverse");
-        Side { suffix: "_bidir_reverse", ..forward_side }.put(&reverse, found);
+        Side { suffix: "_bidir_reverse", ..forward_side }.add_to(&reverse, found);
     }
     if let Some(cwnd) = largest_window(end).filter(|_| found.figures.len() > before) {
-        found.put(&row, Metric::CwndMax, Unit::Bytes, cwnd);
+        found.add(&row, Metric::CwndMax, Unit::Bytes, cwnd);
     }
     if found.figures.len() > before {
         return Ok(());
@@ -106,11 +106,11 @@ impl Side<'_> {
         self.document.series(&place).map(|series| series.sum)
     }
 
-    fn put(&self, row: &Row, found: &mut Found) {
+    fn add_to(&self, row: &Row, found: &mut Found) {
         let (sent, received) = (self.sum("sum_sent"), self.sum("sum_received"));
         // Before 3.7 UDP had one sum for both: the sender's octets, and the receiver's losses.
         let Some(arrived) = received.or_else(|| self.sum("sum")).or(sent) else {
-            self.put_intervals(row, found);
+            self.add_intervals(row, found);
             return;
         };
         let octets = |of: &Value| number(of, "bytes").unwrap_or(0.0);
@@ -131,14 +131,14 @@ impl Side<'_> {
             found.goodput(&row, arrived.unwrap_or(bits));
         }
         if let Some(counts) = counts {
-            counts.put(&row, number(arrived, "seconds").unwrap_or(0.0), found);
+            counts.add_to(&row, number(arrived, "seconds").unwrap_or(0.0), found);
             let of_sender =
                 sent.and_then(|sent| Some(number(sent, "packets")? / number(sent, "seconds")?));
             if let Some(rate) = of_sender.filter(|rate| *rate > 0.0) {
-                found.put(&row, Metric::Sent, Unit::FramesPerSecond, rate);
+                found.add(&row, Metric::Sent, Unit::FramesPerSecond, rate);
             }
         } else if let Some(again) = sent.and_then(|sent| number(sent, "retransmits")) {
-            found.put(&row, Metric::Retransmits, Unit::Count, again);
+            found.add(&row, Metric::Retransmits, Unit::Count, again);
         }
     }
 
@@ -163,7 +163,7 @@ impl Side<'_> {
         let differs = |server: &Counts| (server.lost - told.lost).abs() > 0.01 * server.lost + 2.0;
         let server = server.filter(differs);
         let of_server =
-            server.map(|server| Contradiction::of("lost-of-server", told.lost, server.lost));
+            server.map(|server| Contradiction::new("lost-of-server", told.lost, server.lost));
         let contradiction = told.contradiction().or_else(of_streams).or(of_server).or(of_parts);
         (server.or(parts.filter(|_| of_parts.is_some())).or(Some(told)), contradiction)
     }
@@ -202,11 +202,11 @@ impl Side<'_> {
             sums.into_iter().flatten().all(|sum| (own - sum).abs() > 0.1 * sum)
         };
         let own = self.intervals("bytes").filter(|own| !omits && is_apart(*own));
-        of_rate.or_else(|| Some(Contradiction::of("octets-of-intervals", octets, own?)))
+        of_rate.or_else(|| Some(Contradiction::new("octets-of-intervals", octets, own?)))
     }
 
     /// Adds the intervals' results if the end is missing.
-    fn put_intervals(&self, row: &Row, found: &mut Found) {
+    fn add_intervals(&self, row: &Row, found: &mut Found) {
         let sums = self.intervals("bytes").zip(self.intervals("seconds"));
         let Some((octets, seconds)) = sums.filter(|(_, seconds)| *seconds > 0.0) else { return };
         let lost = self.intervals("lost_packets").zip(self.intervals("packets"));
@@ -215,10 +215,10 @@ impl Side<'_> {
         let row = row.doubting_if(self.udp && lost.is_none(), Caveat::SenderOnly);
         found.goodput(&row, 8.0 * octets / seconds);
         if let Some((lost, all)) = lost {
-            Counts { lost, all, percent: None }.put(&row, seconds, found);
+            Counts { lost, all, percent: None }.add_to(&row, seconds, found);
         }
         if let Some(again) = self.intervals("retransmits") {
-            found.put(&row, Metric::Retransmits, Unit::Count, again);
+            found.add(&row, Metric::Retransmits, Unit::Count, again);
         }
     }
 }

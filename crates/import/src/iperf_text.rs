@@ -98,7 +98,7 @@ impl Reader for Iperf {
         }
         let again = self.run.ended()
             && !self.is_copy
-            && Line::of(line, &self.run.heading).is_some_and(|line| is_first(&line));
+            && Line::parse(line, &self.run.heading).is_some_and(|line| is_first(&line));
         let starts = chatter::starts(line) && !self.run.is_own_server(line);
         again || (starts && !self.run.streams.is_empty() && !self.is_copy)
     }
@@ -117,7 +117,7 @@ impl Reader for Iperf {
             self.run.take(Line { number: found.at, ..read });
             return true;
         }
-        if let Some(read) = Line::of(line, &self.run.heading) {
+        if let Some(read) = Line::parse(line, &self.run.heading) {
             title.clone_into(&mut self.title);
             if !self.is_copy {
                 self.run.take(Line { number: found.at, ..read });
@@ -138,7 +138,7 @@ impl Reader for Iperf {
     }
 
     fn end(&mut self, found: &mut Found) {
-        std::mem::take(&mut self.run).put(found);
+        std::mem::take(&mut self.run).add_to(found);
     }
 }
 
@@ -171,7 +171,7 @@ impl Run {
             || (line.starts_with("iperf3: ") && !ended && !self.streams.is_empty());
         self.report |= line.ends_with("Server Report:");
         if line.starts_with('[') && line.contains("Interval") {
-            self.heading = Heading::of(line);
+            self.heading = Heading::parse(line);
             // Another heading after a line of dashes begins the sums.
             self.is_summing = self.after_dashes;
         }
@@ -215,7 +215,7 @@ impl Run {
     }
 
     /// Adds one test's results: one, or one per direction.
-    fn put(self, found: &mut Found) {
+    fn add_to(self, found: &mut Found) {
         let has =
             |way: Way| self.streams.keys().any(|(of, id)| *of == way && !id.starts_with("SUM"));
         let both = has(Way::Forward) && has(Way::Reverse);
@@ -282,7 +282,7 @@ impl Run {
         let contradiction = result.counts.and_then(|counts| counts.contradiction());
         // Payload, UDP, IPv4, MAC header and FCS.
         let size = self.payload.filter(|octets| self.udp && (0.0..=8_972.0).contains(octets));
-        let row = Row::of(if three { "iperf3" } else { "iperf" })
+        let row = Row::new(if three { "iperf3" } else { "iperf" })
             .with(Key::Protocol, protocol)
             .with_known(Key::FrameSize, size.map(|octets| (octets as u64 + 46).max(64)))
             .with_known(Key::Direction, direction)
@@ -311,14 +311,14 @@ impl Run {
         let on_line = result.number.map_or_else(|| row.clone(), |at| row.clone().on_line(at));
         found.goodput(&on_line, result.bits_per_second.value);
         if let Some(counts) = result.counts {
-            counts.put(&on_line, result.seconds, found);
+            counts.add_to(&on_line, result.seconds, found);
         }
         if let Some(again) = result.retransmits.filter(|again| !self.udp && *again >= 0.0) {
-            found.put(&row, Metric::Retransmits, Unit::Count, again);
+            found.add(&row, Metric::Retransmits, Unit::Count, again);
         }
         if let Some(cwnd) = result.cwnd.filter(|_| !self.udp) {
             let row = row.doubting_if(result.has_gap, Caveat::UnreadLines);
-            found.put(&row, Metric::CwndMax, Unit::Bytes, cwnd);
+            found.add(&row, Metric::CwndMax, Unit::Bytes, cwnd);
         }
     }
 

@@ -12,7 +12,7 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
     let value = &document.value;
     let params = &value["config"]["params"];
     let stats = &value["stats"];
-    let mut row = Row::of("irtt").with(Key::Protocol, "udp").doubting(Caveat::SoftwareTimestamps);
+    let mut row = Row::new("irtt").with(Key::Protocol, "udp").doubting(Caveat::SoftwareTimestamps);
     if let Some(interval) = params["interval"].as_f64().filter(|ns| *ns > 0.0) {
         let rate = Condition::from_number((1e9 / interval).round());
         row = row.with(Key::Schedule, "open-loop").with(Key::ScheduleRate, rate);
@@ -49,7 +49,7 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
     }
     if let Some(percent) = lost {
         let sent = stats["packets_sent"].as_u64().unwrap_or(1);
-        found.put(&row.samples(sent), Metric::LossRatio, Unit::Ratio, percent / 100.0);
+        found.add(&row.samples(sent), Metric::LossRatio, Unit::Ratio, percent / 100.0);
     }
     Ok(())
 }

@@ -66,16 +66,16 @@ impl Reader for Text {
     }
 
     fn end(&mut self, found: &mut Found) {
-        std::mem::take(self).put(found);
+        std::mem::take(self).add_to(found);
     }
 }
 
 impl Text {
-    fn put(self, found: &mut Found) {
+    fn add_to(self, found: &mut Found) {
         let octets = self.octets.filter(|octets| (0.0..=8_972.0).contains(octets));
         let lost = self.counts.filter(|(sent, received)| *sent > 0.0 && received <= sent);
         let lost = lost.map(|(sent, received)| 1.0 - received / sent);
-        let row = Row::of("irtt")
+        let row = Row::new("irtt")
             .with(Key::Protocol, "udp")
             .with_known(Key::FrameSize, octets.map(|octets| (octets as u64 + 46).max(64)))
             .doubting(Caveat::SoftwareTimestamps)
@@ -95,7 +95,7 @@ impl Text {
             found.distribution(&row, metric, &points, Some(*mean));
         }
         if let (Some((sent, _)), Some(lost)) = (self.counts, lost) {
-            found.put(&row.samples(sent as u64), Metric::LossRatio, Unit::Ratio, lost);
+            found.add(&row.samples(sent as u64), Metric::LossRatio, Unit::Ratio, lost);
         }
     }
 }

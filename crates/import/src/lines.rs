@@ -235,7 +235,7 @@ pub(crate) struct Prefix(String);
 
 impl Prefix {
     /// Prefix of a line whose own text is `rest`, including the blanks before it.
-    pub(crate) fn of(line: &str, rest: &str) -> Self {
+    pub(crate) fn from_line(line: &str, rest: &str) -> Self {
         let blank = usize::from(rest.starts_with(' '));
         Self(shape(&line[..line.len() - rest.len() + blank]))
     }
@@ -331,7 +331,7 @@ mod tests {
             assert_eq!(behind_prefix(line), None, "{line}");
         }
         let line = "Nov 24 13:47:41 host ping[9]: PING a";
-        let prefix = Prefix::of(line, " PING a");
+        let prefix = Prefix::from_line(line, " PING a");
         assert_eq!(prefix.behind("Dec 25 01:02:03 host ping[8]:   64 bytes"), Some("  64 bytes"));
         assert_eq!(prefix.behind("64 bytes from 127.0.0.1: icmp_seq=1 ttl=64"), None);
         for (line, command) in [

@@ -89,7 +89,7 @@ impl Reader for Mtr {
 
     fn end(&mut self, found: &mut Found) {
         if let Some(station) = self.last.take() {
-            station.put(self.payload, self.to.as_deref(), found);
+            station.add_to(self.payload, self.to.as_deref(), found);
         }
         *self = Self::default();
     }
@@ -142,12 +142,12 @@ impl Mtr {
 }
 
 impl Station {
-    fn put(&self, payload: Option<f64>, to: Option<&str>, found: &mut Found) {
+    fn add_to(&self, payload: Option<f64>, to: Option<&str>, found: &mut Found) {
         // mtr's size is that of the IP packet.
         let octets = payload.filter(|octets| (28.0..=9_000.0).contains(octets));
         // A report names its own host, and not its destination.
         let is_there = to.is_some_and(|to| self.name.contains(to));
-        let row = Row::of("mtr")
+        let row = Row::new("mtr")
             .with(Key::To, self.name.clone())
             .with_known(Key::FrameSize, octets.map(|octets| (octets as u64 + 18).max(64)))
             .doubting_if(!is_there, Caveat::DestinationUnknown)
@@ -163,7 +163,7 @@ impl Station {
             let row = row.clone().samples(answered);
             found.coarse(&row, Metric::Rtt, times, self.step * MS);
         }
-        found.put(&row.samples(self.sent as u64), Metric::LossRatio, Unit::Ratio, lost);
+        found.add(&row.samples(self.sent as u64), Metric::LossRatio, Unit::Ratio, lost);
     }
 }
 
@@ -180,6 +180,6 @@ pub(crate) fn of_json(value: &Value, found: &mut Found) -> Result<(), Problem> {
     let name = hub["host"].as_str().unwrap_or("?").to_owned();
     let station = Station { name, lost_percent, sent, mean, best, worst, step: 0.001 };
     let octets = report["mtr"]["psize"].as_str().and_then(crate::numbers::number);
-    station.put(octets, report["mtr"]["dst"].as_str(), found);
+    station.add_to(octets, report["mtr"]["dst"].as_str(), found);
     Ok(())
 }

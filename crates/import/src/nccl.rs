@@ -58,7 +58,7 @@ impl Nccl {
             && let Some(mean) = behind(rest, ":")
         {
             let row = self.row().with(Key::Statistic, "mean").on_line(found.at);
-            found.put(&row, Metric::Goodput, Unit::BitsPerSecond, mean * GIGABYTES);
+            found.add(&row, Metric::Goodput, Unit::BitsPerSecond, mean * GIGABYTES);
         }
         let known = is_around("nccl-tests", rest);
         self.open |= known;
@@ -67,7 +67,7 @@ impl Nccl {
     }
 
     fn row(&self) -> Row {
-        let row = Row::of("nccl-tests").with(Key::RateConvention, CONVENTION);
+        let row = Row::new("nccl-tests").with(Key::RateConvention, CONVENTION);
         row.with_known(Key::Test, self.test.clone())
     }
 
@@ -93,7 +93,7 @@ impl Nccl {
             let bound = (bus <= 0.0).then_some(page::AT_MOST);
             let bus = if bus <= 0.0 { 0.01 } else { bus };
             let row = row.with_known(Key::Bound, bound);
-            found.put(&row, Metric::Goodput, Unit::BitsPerSecond, bus * GIGABYTES);
+            found.add(&row, Metric::Goodput, Unit::BitsPerSecond, bus * GIGABYTES);
         }
         true
     }

@@ -60,7 +60,7 @@ impl Reader for Netperf {
 
     fn end(&mut self, found: &mut Found) {
         if let Some(test) = self.test.take() {
-            test.put(found);
+            test.add_to(found);
         }
     }
 }
@@ -161,13 +161,13 @@ impl Test {
         let tcp = self.name.contains("TCP") || self.name.starts_with("OMNI");
         let protocol = if udp { Some("udp") } else { tcp.then_some("tcp") };
         let reverse = self.name.contains("MAERTS").then_some("reverse");
-        Row::of("netperf")
+        Row::new("netperf")
             .with_known(Key::Protocol, protocol)
             .with_known(Key::Direction, reverse)
             .with(Key::Test, self.name.to_ascii_lowercase())
     }
 
-    fn put(self, found: &mut Found) {
+    fn add_to(self, found: &mut Found) {
         if self.named.is_empty() { self.of_table(found) } else { self.of_names(found) }
     }
 
@@ -197,7 +197,7 @@ impl Test {
                     ),
                 );
                 found.goodput(&row, rate * bits);
-                counts.put(&row, *seconds, found);
+                counts.add_to(&row, *seconds, found);
             }
             // Recv socket, send socket, message, seconds, throughput.
             (_, Some(bits)) => {

@@ -48,7 +48,7 @@ impl Reader for Nuttcp {
     }
 
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        let Some((line, is_sum)) = Moved::of(line) else {
+        let Some((line, is_sum)) = Moved::parse(line) else {
             return self.intervals.is_some() && fits_any(&["nuttcp~"], line);
         };
         if !is_sum {
@@ -62,13 +62,13 @@ impl Reader for Nuttcp {
             let (said, own) = (line.bits.times(0.125), own.times(0.125));
             Contradiction::unless_same("octets-of-intervals", said, own)
         });
-        line.put(&Row::of("nuttcp").contradicted(contradiction), found);
+        line.add_to(&Row::new("nuttcp").contradicted(contradiction), found);
         true
     }
 
     fn end(&mut self, found: &mut Found) {
         if let Some(own) = self.intervals.take() {
-            own.put(&Row::of("nuttcp").doubting(Caveat::CutOff), found);
+            own.add_to(&Row::new("nuttcp").doubting(Caveat::CutOff), found);
         }
     }
 }
@@ -76,7 +76,7 @@ impl Reader for Nuttcp {
 impl Moved {
     /// Parses `1599.1875 MB /   2.01 sec = 6689.3571 Mbps 19 %TX 19 %RX 0 retrans 0.12 msRTT`; true
     /// if it is a sum.
-    fn of(line: &str) -> Option<(Self, bool)> {
+    fn parse(line: &str) -> Option<(Self, bool)> {
         let own = fits("# MB / # sec = # Mbps *", line)?;
         let tail = own[3].trim();
         let sum = SUMS.iter().position(|shape| fits_any(&[shape], tail));
@@ -115,7 +115,7 @@ impl Moved {
         Self { bits, seconds, bits_per_second: bits.times(1.0 / seconds), counts, again, rtt: None }
     }
 
-    fn put(&self, row: &Row, found: &mut Found) {
+    fn add_to(&self, row: &Row, found: &mut Found) {
         let counted = self.bits.times(1.0 / self.seconds);
         let step = counted.step + counted.value * 0.011 / self.seconds;
         let rate = Printed { step, ..counted };
@@ -128,10 +128,10 @@ impl Moved {
             .doubting_if(udp, Caveat::GapLoss);
         found.goodput(&row, self.bits_per_second.value);
         if let Some(counts) = self.counts {
-            counts.put(&row, self.seconds, found);
+            counts.add_to(&row, self.seconds, found);
         }
         if let Some(again) = self.again {
-            found.put(&row, Metric::Retransmits, Unit::Count, again);
+            found.add(&row, Metric::Retransmits, Unit::Count, again);
         }
         if let Some(ms) = self.rtt {
             // Measured at the connection's beginning; a single sample.

@@ -108,7 +108,7 @@ impl Objects {
     pub(crate) fn end(&mut self, found: &mut Found) {
         self.end_events(found);
         let before = found.figures.len();
-        std::mem::take(&mut self.hosts).put(found);
+        std::mem::take(&mut self.hosts).add_to(found);
         if let Some(lines) = self.of_hosts {
             in_lines_of(&mut found.figures[before..], lines);
         }

@@ -62,7 +62,7 @@ impl Reader for Osu {
         let values = values.filter(|values| self.columns == values.len());
         let Some((values, at)) = values.zip(self.column) else { return false };
         if let Some((name, told)) = self.test {
-            put(name, told, values[0], values[at], found);
+            add_result(name, told, values[0], values[at], found);
         }
         true
     }
@@ -87,8 +87,8 @@ impl Osu {
     }
 }
 
-fn put(name: &'static str, told: Told, octets: f64, value: f64, found: &mut Found) {
-    let row = Row::of("osu")
+fn add_result(name: &'static str, told: Told, octets: f64, value: f64, found: &mut Found) {
+    let row = Row::new("osu")
         .with(Key::Test, name.trim_start_matches("MPI ").trim_end_matches(" Test").to_lowercase())
         .with(Key::Message, octets.max(0.0) as u64)
         .with_known(Key::Direction, (told == Told::BothWays).then_some("total"))

@@ -73,7 +73,7 @@ impl Reader for Perftest {
         let values =
             values.filter(|values| !values.is_empty() && values.len() == self.columns.len());
         if let Some(values) = values {
-            self.put(&values, found);
+            self.add_to(&values, found);
             self.has_rows = true;
             return true;
         }
@@ -114,11 +114,11 @@ impl Perftest {
         self.columns.len() == line.matches(['[', '#']).count() + line.matches("tps average").count()
     }
 
-    fn put(&self, values: &[f64], found: &mut Found) {
+    fn add_to(&self, values: &[f64], found: &mut Found) {
         let all = || self.columns.iter().zip(values);
         let of = |wanted: Column| all().find(|(column, _)| **column == wanted).map(|(_, v)| *v);
         let half = self.test.starts_with("Send") || self.test.contains("Write");
-        let row = Row::of("perftest")
+        let row = Row::new("perftest")
             .with(Key::Test, self.test.to_ascii_lowercase())
             .with_known(Key::Message, of(Column::Bytes).map(|octets| octets.max(0.0) as u64))
             .with_known(Key::Direction, self.test.contains("Bidirectional").then_some("total"))

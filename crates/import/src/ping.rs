@@ -86,7 +86,7 @@ impl Reader for Ping {
     }
 
     fn end(&mut self, found: &mut Found) {
-        std::mem::take(self).put(found);
+        std::mem::take(self).add_to(found);
     }
 }
 
@@ -279,7 +279,7 @@ impl Ping {
         let within = |octets: &f64| (0.0..=9_000.0).contains(octets);
         let data = self.data_octets.filter(within).map(|data| data as u64 + 26 + header);
         let packet = self.packet_octets.filter(within).map(|octets| octets as u64 + 18);
-        Row::of("ping")
+        Row::new("ping")
             .with(Key::Protocol, "icmp")
             .with_known(Key::FrameSize, data.or(packet).map(|octets| octets.max(64)))
             .with_known(Key::IpVersion, self.ipv6.then_some("ipv6"))
@@ -287,12 +287,12 @@ impl Ping {
     }
 
     /// Adds one ping's results; without a summary it was cut off.
-    fn put(self, found: &mut Found) {
+    fn add_to(self, found: &mut Found) {
         let received = self.counts.map_or(self.replies.count as f64, |(_, received)| received);
         let impossible = self.counts.filter(|(sent, received)| *sent < 0.0 || *received < 0.0);
         let row = self.row().samples(received.max(0.0) as u64);
         let row = row.doubting_if(self.counts.is_none(), Caveat::CutOff);
-        let negative = |(sent, received)| Contradiction::of("negative-count", received, sent);
+        let negative = |(sent, received)| Contradiction::new("negative-count", received, sent);
         let row = row.contradicted(impossible.map(negative).or_else(|| self.contradiction()));
         // The replies' lines are more precise, unless some are missing.
         let is_whole = self.summary.is_none() || self.replies.count as f64 >= received;
@@ -313,7 +313,7 @@ impl Ping {
         // Several hosts may answer a request; those are duplicates.
         if sent > 0.0 {
             let lost = (1.0 - received / sent).max(0.0);
-            found.put(&row.samples(sent as u64), Metric::LossRatio, Unit::Ratio, lost);
+            found.add(&row.samples(sent as u64), Metric::LossRatio, Unit::Ratio, lost);
         }
     }
 
@@ -325,7 +325,7 @@ impl Ping {
         let share = share.and_then(|said| Contradiction::unless_same("loss-percent", said, lost));
         let lines = self.marks.max(self.replies.count as f64);
         let count = (lines > 0.0 && (lines - received).abs() >= 1.0)
-            .then(|| Contradiction::of("count-of-replies", received, lines));
+            .then(|| Contradiction::new("count-of-replies", received, lines));
         share.or(count).or_else(|| self.times())
     }
 

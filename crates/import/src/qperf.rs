@@ -40,7 +40,7 @@ impl Reader for Qperf {
 
     fn end(&mut self, found: &mut Found) {
         if let Some(done) = std::mem::take(self).test {
-            done.put(found);
+            done.add_to(found);
         }
     }
 }
@@ -99,10 +99,10 @@ impl Test {
         is_new
     }
 
-    fn put(self, found: &mut Found) {
+    fn add_to(self, found: &mut Found) {
         let kind = self.name.split('_').next().unwrap_or_default();
         let rdma = matches!(kind, "rc" | "uc" | "ud");
-        let mut row = Row::of("qperf")
+        let mut row = Row::new("qperf")
             .with_known(Key::Protocol, (!rdma).then_some(kind))
             .with_known(Key::Test, rdma.then_some(self.name.as_str()))
             .with_known(Key::Direction, self.name.contains("_bi_").then_some("total"));

@@ -46,7 +46,7 @@ impl Reader for Sockperf {
     }
 
     fn end(&mut self, found: &mut Found) {
-        std::mem::take(&mut self.seen).put(found);
+        std::mem::take(&mut self.seen).add_to(found);
     }
 }
 
@@ -101,13 +101,13 @@ impl Seen {
         true
     }
 
-    fn put(self, found: &mut Found) {
+    fn add_to(self, found: &mut Found) {
         let message = self.message.filter(|octets| *octets >= 0.0).map(|octets| octets as u64);
-        let row = Row::of("sockperf").with_known(Key::Protocol, self.protocol);
+        let row = Row::new("sockperf").with_known(Key::Protocol, self.protocol);
         let row = row.with_known(Key::Message, message);
         if let (Some(messages), Some(octets)) = (self.messages, self.octets) {
             let row = row.clone().doubting(Caveat::SenderOnly);
-            found.put(&row, Metric::Sent, Unit::FramesPerSecond, messages);
+            found.add(&row, Metric::Sent, Unit::FramesPerSecond, messages);
             found.goodput(&row, 8.0 * octets);
         }
         let Some(mean) = self.mean else { return };

@@ -62,7 +62,7 @@ pub(crate) fn read(from: impl BufRead) -> Result<Imported, ImportError> {
             } else {
                 // Any prefix of the first line is expected on all lines.
                 source.replace(own);
-                source.prefix = Some(Prefix::of(&line, own));
+                source.prefix = Some(Prefix::from_line(&line, own));
             }
             let (document, broken) = json::document(&mut source);
             source.prefix = None;
@@ -178,7 +178,7 @@ impl Read {
         let mut rest = line;
         if let Some(behind) = behind_log(line) {
             rest = behind.trim_start();
-            self.prefix = Some(Prefix::of(line, behind));
+            self.prefix = Some(Prefix::from_line(line, behind));
             self.prefixed += 1;
         }
         if rest.is_empty() || self.is_somebodys(number, rest) {
@@ -189,7 +189,7 @@ impl Read {
             if rest.is_empty() || self.is_somebodys(number, rest) {
                 self.prefixed += 1;
                 if !rest.is_empty() {
-                    self.prefix = Some(Prefix::of(line, behind));
+                    self.prefix = Some(Prefix::from_line(line, behind));
                 }
                 return true;
             }

@@ -59,7 +59,7 @@ impl Reader for Trex {
     }
 
     fn end(&mut self, found: &mut Found) {
-        std::mem::take(self).put(found);
+        std::mem::take(self).add_to(found);
     }
 }
 
@@ -72,13 +72,13 @@ fn cell(text: &str) -> Option<Printed> {
 }
 
 impl Trex {
-    fn put(self, found: &mut Found) {
+    fn add_to(self, found: &mut Found) {
         let total = |at: usize| self.rows[at].as_ref()?.last().copied();
-        let row = Row::of("trex").with(Key::Ports, self.columns.saturating_sub(1) as u64);
+        let row = Row::new("trex").with(Key::Ports, self.columns.saturating_sub(1) as u64);
         for (at, metric) in [(0, Metric::Sent), (1, Metric::Received)] {
             let Some(told) = total(at) else { continue };
             let row = row.clone().contradicted(self.of_ports(at));
-            found.put(&row, metric, Unit::FramesPerSecond, told.value);
+            found.add(&row, metric, Unit::FramesPerSecond, told.value);
         }
         if let (Some(sent), Some(received)) = (total(2), total(3)) {
             let row = row.contradicted(self.of_ports(2)).contradicted(self.of_ports(3));
@@ -86,7 +86,7 @@ impl Trex {
             // Counts of a running test include frames still in flight.
             let row = row.samples(sent.max(0.0) as u64).doubting(Caveat::GapLoss);
             if sent > 0.0 && received <= sent {
-                found.put(&row, Metric::LossRatio, Unit::Ratio, 1.0 - received / sent);
+                found.add(&row, Metric::LossRatio, Unit::Ratio, 1.0 - received / sent);
             }
         }
     }

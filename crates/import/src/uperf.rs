@@ -40,7 +40,7 @@ impl Reader for Uperf {
             return false;
         }
         if line.contains("(s) =") {
-            let Some(read) = Moved::of(line) else { return false };
+            let Some(read) = Moved::parse(line) else { return false };
             if line.starts_with("Total") {
                 self.total = Some(read);
             } else if line.starts_with("Txn") {
@@ -67,7 +67,7 @@ impl Reader for Uperf {
         });
         let most = read.most.filter(|most| has_moved(most) && missing.is_none());
         if let Some(moved) = most.or(read.total.filter(has_moved)) {
-            let row = Row::of("uperf").doubting(Caveat::SenderOnly);
+            let row = Row::new("uperf").doubting(Caveat::SenderOnly);
             let row = row.doubting_if(read.total.is_none(), Caveat::CutOff);
             let row = row.contradicted(missing.or_else(|| moved.contradiction()));
             found.goodput(&row, moved.bits_per_second.value);
@@ -84,7 +84,7 @@ struct Moved {
 }
 
 impl Moved {
-    fn of(line: &str) -> Option<Self> {
+    fn parse(line: &str) -> Option<Self> {
         let (before, after) = line.split_once("(s) =")?;
         let (octets, seconds) = before.split_once(char::is_whitespace)?.1.split_once('/')?;
         let unit = |text: &str, step: f64| {

@@ -128,7 +128,7 @@ pub(crate) fn introduce(
 ) -> Result<(), NetlinkError> {
     let families = Families::here(mtu);
     for (ip, mac) in &plan.neighbours {
-        for ip in families.of(*ip) {
+        for ip in families.addresses(*ip) {
             kernel.add_permanent_neighbour(index, ip, *mac)?;
         }
     }
@@ -194,7 +194,7 @@ impl Families {
         [Family::V4].into_iter().chain(self.v6.then_some(Family::V6))
     }
 
-    fn of(self, ip: Ipv4Addr) -> impl Iterator<Item = IpAddr> {
+    fn addresses(self, ip: Ipv4Addr) -> impl Iterator<Item = IpAddr> {
         self.both().map(move |family| family.address(ip))
     }
 }

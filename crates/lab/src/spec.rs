@@ -151,11 +151,11 @@ pub struct LabSpec {
 impl LabSpec {
     /// Creates the default lab: two hosts, one device, no limit, jumbo frames, with a bypass.
     pub fn new(device: LabDevice) -> Self {
-        Self::of(vec![device])
+        Self::with_devices(vec![device])
     }
 
     /// Creates the default lab with several devices side by side.
-    pub fn of(devices: Vec<LabDevice>) -> Self {
+    pub fn with_devices(devices: Vec<LabDevice>) -> Self {
         Self {
             devices,
             hosts: 2,

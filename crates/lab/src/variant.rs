@@ -62,7 +62,7 @@ impl Lab {
         let Some(variant) = wanted else { return Ok(()) };
         unpoisoned(&self.taking).remove(device);
         let mut state = State { variant, features: Vec::new(), guards: Vec::new() };
-        if let Err(error) = self.put(subject, &mut state) {
+        if let Err(error) = self.apply_variant(subject, &mut state) {
             // The first error is the one to report.
             let _ = self.take_back(subject, state);
             return Err(error);
@@ -203,7 +203,7 @@ impl Lab {
         })
     }
 
-    fn put(&self, subject: &SubjectPlan, state: &mut State) -> Result<(), LabError> {
+    fn apply_variant(&self, subject: &SubjectPlan, state: &mut State) -> Result<(), LabError> {
         match state.variant {
             Variant::Gro => self.gro_on(subject, state),
             Variant::Rps => self.steer(subject, &queues::all_processors()?),

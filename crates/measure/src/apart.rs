@@ -50,7 +50,7 @@ impl Apart {
     /// round, the variation between rounds is unknown. The larger of [`between_times`] and
     /// `allowance` is then added at both ends. `None` if a side has no repetition, or a value is
     /// not finite.
-    pub fn of(side: &[Vec<f64>], other: &[Vec<f64>], allowance: f64) -> Option<Self> {
+    pub fn from_rounds(side: &[Vec<f64>], other: &[Vec<f64>], allowance: f64) -> Option<Self> {
         let whole = |rounds: &[Vec<f64>]| rounds.concat();
         let (all, others) = (whole(side), whole(other));
         let within = Shift::of_sides(&all, &others)?.interval(CONFIDENCE);
@@ -101,11 +101,11 @@ mod tests {
 
     #[test]
     fn a_single_round_a_side_is_widened_by_what_is_allowed_for() {
-        let found = Apart::of(&[round(12.0)], &[round(10.0)], 0.5).expect("values");
+        let found = Apart::from_rounds(&[round(12.0)], &[round(10.0)], 0.5).expect("values");
         assert!((found.value - 2.0).abs() < 1e-9 && found.drift.is_none(), "{found:?}");
         assert!(found.interval.low <= 1.5 && found.interval.high >= 2.5, "{found:?}");
         assert!(found.interval.confidence >= 0.95, "{found:?}");
-        let least = Apart::of(&[round(12.0)], &[round(10.0)], 0.0).expect("values");
+        let least = Apart::from_rounds(&[round(12.0)], &[round(10.0)], 0.0).expect("values");
         let allowed = between_times([&round(12.0)[..], &round(10.0)]);
         assert!((0.4..0.7).contains(&allowed), "{allowed}");
         assert!(least.interval.low <= 2.0 - allowed && least.interval.high >= 2.0 + allowed);
@@ -113,24 +113,30 @@ mod tests {
 
     #[test]
     fn rounds_that_differ_widen_the_interval_and_a_steady_drift_cancels() {
-        let steady =
-            Apart::of(&[round(12.5), round(13.5)], &[round(10.0), round(11.0), round(12.0)], 0.0)
-                .expect("values");
+        let steady = Apart::from_rounds(
+            &[round(12.5), round(13.5)],
+            &[round(10.0), round(11.0), round(12.0)],
+            0.0,
+        )
+        .expect("values");
         assert!((steady.value - 2.0).abs() < 1e-9, "{steady:?}");
         let drift = steady.drift.expect("three rounds of the cable");
         assert!((drift.value - 2.0).abs() < 1e-9 && drift.most() > 2.0, "{drift:?}");
         assert!(steady.interval.low < 0.0, "as large as what is claimed: {steady:?}");
-        let still =
-            Apart::of(&[round(12.0), round(12.0)], &[round(10.0), round(10.0), round(10.0)], 0.0)
-                .expect("values");
+        let still = Apart::from_rounds(
+            &[round(12.0), round(12.0)],
+            &[round(10.0), round(10.0), round(10.0)],
+            0.0,
+        )
+        .expect("values");
         assert!(still.interval.low > 1.7 && still.interval.high < 2.3, "{still:?}");
     }
 
     #[test]
     fn nothing_comes_of_nothing() {
-        assert_eq!(Apart::of(&[], &[round(1.0)], 0.0), None);
-        assert_eq!(Apart::of(&[vec![f64::NAN]], &[round(1.0)], 0.0), None);
-        let one = Apart::of(&[vec![2.0]], &[vec![1.0]], 0.0).expect("values");
+        assert_eq!(Apart::from_rounds(&[], &[round(1.0)], 0.0), None);
+        assert_eq!(Apart::from_rounds(&[vec![f64::NAN]], &[round(1.0)], 0.0), None);
+        let one = Apart::from_rounds(&[vec![2.0]], &[vec![1.0]], 0.0).expect("values");
         assert!(one.interval.confidence < 0.95, "{one:?}");
     }
 }

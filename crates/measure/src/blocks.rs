@@ -29,7 +29,7 @@ pub struct BlockEstimate {
 impl BlockEstimate {
     /// Estimates from one value per block, in any order, with the interval of order statistics;
     /// `None` when empty.
-    pub fn of(values: &[f64], confidence: f64) -> Option<Self> {
+    pub fn from_values(values: &[f64], confidence: f64) -> Option<Self> {
         Some(Self {
             value: median(values)?,
             interval: median_interval(values, confidence)?,
@@ -39,7 +39,7 @@ impl BlockEstimate {
 
     /// Estimates from one value per block, with a bootstrap interval if there are enough blocks.
     fn bootstrapped(values: &[f64], confidence: f64, seed: u64) -> Option<Self> {
-        let mut estimate = Self::of(values, confidence)?;
+        let mut estimate = Self::from_values(values, confidence)?;
         if values.len() >= BOOTSTRAP_BLOCKS {
             estimate.interval = bootstrap::bca(values, median_in_place, confidence, seed)?;
         }

@@ -199,12 +199,12 @@ impl Detector {
     }
 
     /// Number of repetitions in memory; bounded, however many were taken.
-    pub fn held(&self) -> usize {
+    pub fn stored_count(&self) -> usize {
         self.past.len()
     }
 
     /// Number of repetitions taken.
-    pub const fn taken(&self) -> u64 {
+    pub const fn repetition_count(&self) -> u64 {
         self.taken
     }
 

@@ -87,7 +87,7 @@ struct Bound {
 impl ClockBounds {
     /// Bounds from every straight line that the exchanges allow. `None` without exchanges or
     /// without such a line: a clock jumped or was slewed.
-    pub fn of(exchanges: &[Exchange]) -> Option<Self> {
+    pub fn from_exchanges(exchanges: &[Exchange]) -> Option<Self> {
         Self::within(exchanges, STEEPEST)
     }
 
@@ -228,7 +228,7 @@ mod tests {
             answered: Nanos(2_100),
         };
         assert_eq!(one.on_the_way(), Nanos(1_000));
-        let ahead = ClockBounds::of(&[one]).unwrap().ahead(Nanos(1_500));
+        let ahead = ClockBounds::from_exchanges(&[one]).unwrap().ahead(Nanos(1_500));
         // From 499,400 (it came back at once) to 500,400 (it got there at once), and the slack.
         assert!((499_397..=499_400).contains(&ahead.low_ns), "{ahead:?}");
         assert!((500_400..=500_403).contains(&ahead.high_ns), "{ahead:?}");
@@ -237,15 +237,15 @@ mod tests {
 
     #[test]
     fn a_jump_is_no_line() {
-        assert_eq!(ClockBounds::of(&[]), None);
+        assert_eq!(ClockBounds::from_exchanges(&[]), None);
         let world = World { ahead_ns: 5_000_000, drift: 0.0, there: 2e4, back: 2e4, tail: 1e4 };
         let mut all = world.around(8, 1);
-        assert!(ClockBounds::of(&all).is_some());
+        assert!(ClockBounds::from_exchanges(&all).is_some());
         for exchange in &mut all[4..8] {
             exchange.received += Nanos(200_000);
             exchange.replied += Nanos(200_000);
         }
-        assert_eq!(ClockBounds::of(&all), None, "ahead by 200 µs for a while");
+        assert_eq!(ClockBounds::from_exchanges(&all), None, "ahead by 200 µs for a while");
     }
 
     /// Offsets, drifts and lopsided ways of known truth: how often the bound holds, and how wide it
@@ -257,7 +257,8 @@ mod tests {
                 let world = World { ahead_ns: 3_600_000_000_000, drift, there, back, tail: 50e3 };
                 let (mut held, mut widths) = (0, Vec::new());
                 for seed in 0..200 {
-                    let bounds = ClockBounds::of(&world.around(16, seed)).expect("a line");
+                    let bounds =
+                        ClockBounds::from_exchanges(&world.around(16, seed)).expect("a line");
                     let inside = [1.1e9, 3e9, 6e9, 10.9e9].iter().all(|at| {
                         let ahead = bounds.ahead(Nanos(*at as u64));
                         let truth = world.truth(*at);
@@ -293,7 +294,7 @@ mod tests {
             seed in any::<u64>(),
         ) {
             let world = World { ahead_ns, drift, there: ways.0, back: ways.1, tail: ways.2 };
-            let bounds = ClockBounds::of(&world.around(each, seed)).expect("a line");
+            let bounds = ClockBounds::from_exchanges(&world.around(each, seed)).expect("a line");
             for at in [1e9, 2e9, 6e9, 11e9, 20e9] {
                 let (ahead, truth) = (bounds.ahead(Nanos(at as u64)), world.truth(at));
                 prop_assert!((ahead.low_ns as f64) <= truth + 1.0, "{ahead:?} {truth}");

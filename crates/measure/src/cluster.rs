@@ -101,7 +101,7 @@ pub struct Likeness {
 
 impl Likeness {
     /// Builds the matrix from the similarity of each two items, by index.
-    pub fn of(count: usize, like: impl Fn(usize, usize) -> f64) -> Self {
+    pub fn from_similarity(count: usize, like: impl Fn(usize, usize) -> f64) -> Self {
         let values = (0..count * count).map(|at| like(at / count, at % count)).collect();
         Self { count, values }
     }
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn those_alike_are_joined_and_no_more() {
-        let like = Likeness::of(9, |a, b| if a % 3 == b % 3 { 0.9 } else { 0.1 });
+        let like = Likeness::from_similarity(9, |a, b| if a % 3 == b % 3 { 0.9 } else { 0.1 });
         assert_eq!(like.groups(0.5), [vec![0, 3, 6], vec![1, 4, 7], vec![2, 5, 8]]);
         assert_eq!(like.groups(0.0).len(), 1);
         assert_eq!(like.groups(1.0).len(), 9);

@@ -82,7 +82,7 @@ pub fn shares(observations: &[Observation], factors: usize) -> Option<Shares> {
 
 /// Shares of the factors, their interaction, the blocks and the rest; not yet clamped to 0…1.
 fn components(observations: &[&Observation], factors: usize) -> Option<Vec<f64>> {
-    let design = Design::of(observations, factors);
+    let design = Design::from_observations(observations, factors);
     if design.cells() < 2 {
         return None;
     }

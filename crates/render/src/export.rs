@@ -138,8 +138,11 @@ fn compressed(histogram: &Histogram) -> String {
 
 /// Round trips as HdrHistogram V2: `name<tab>base64` a line.
 pub fn histograms(round_trips: &RoundTrips) -> String {
-    round_trips.listed().into_iter().fold(String::new(), |mut out, (label, path, histogram)| {
-        let _ = writeln!(out, "{label} {path}\t{}", compressed(histogram));
-        out
-    })
+    round_trips.labelled_histograms().into_iter().fold(
+        String::new(),
+        |mut out, (label, path, histogram)| {
+            let _ = writeln!(out, "{label} {path}\t{}", compressed(histogram));
+            out
+        },
+    )
 }

@@ -196,7 +196,7 @@ pub fn figures(run: RunLabels<'_>, figures: &[Figure]) -> Vec<Family> {
 /// A run's round trips as a family.
 pub fn round_trips(run: RunLabels<'_>, all: &RoundTrips) -> Family {
     let mut family = names::ROUND_TRIP.family();
-    for (label, path, histogram) in all.listed() {
+    for (label, path, histogram) in all.labelled_histograms() {
         family.distribution(&[run.id, run.testbed, &label, path], histogram);
     }
     family

@@ -29,7 +29,7 @@ impl Conversation {
     }
 
     /// Sends a message of the given octets about an operation: a request, or `back` an answer.
-    pub(crate) fn say(
+    pub(crate) fn send_message(
         &mut self,
         ground: &mut SharedState,
         streams: &mut [Stream],
@@ -43,7 +43,7 @@ impl Conversation {
     }
 
     /// Returns the next complete message, given the octets in order in its direction.
-    pub(crate) fn heard(&mut self, back: bool, octets: u64) -> Option<u32> {
+    pub(crate) fn pop_message(&mut self, back: bool, octets: u64) -> Option<u32> {
         let way = &mut self.ways[usize::from(back)].under_way;
         let (end, operation) = *way.front()?;
         if end > octets {

@@ -173,7 +173,7 @@ impl Exchange {
         let frames = match &self.carrier {
             Carrier::Streams(_) => [(0, 0); 2],
             // End i sends way i.
-            Carrier::Frames(ways) => [&ways[0], &ways[1]].map(|way| (way.came(), way.lost())),
+            Carrier::Frames(ways) => [&ways[0], &ways[1]].map(|way| (way.received(), way.lost())),
         };
         // Each end waits for a message throughout the load.
         let elapsed = (self.window.stop - self.window.start).to_nanos();

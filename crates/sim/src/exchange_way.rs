@@ -84,7 +84,7 @@ impl ExchangeWay {
             let is_last = (number + 1).is_multiple_of(self.parts);
             let probe = Probe { flow: self.flow, mark: self.end, number, stamp: ground.now };
             let tag = ground.flight.probe(Kind::ExchangeHeader, probe);
-            self.out.left();
+            self.out.mark_sent();
             // A frame refused by the queue is lost like any other.
             ground.send(&self.there, self.sizes[usize::from(is_last)], tag);
         }
@@ -138,7 +138,7 @@ impl ExchangeWay {
     }
 
     /// Distinct frames that arrived.
-    pub(crate) const fn came(&self) -> u64 {
+    pub(crate) const fn received(&self) -> u64 {
         self.inbound.received()
     }
 

@@ -55,7 +55,7 @@ impl<T: Copy> Slots<T> {
     }
 
     #[inline]
-    fn put(&mut self, value: T) -> u32 {
+    fn insert(&mut self, value: T) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = (value, 1);
             return slot;
@@ -115,7 +115,7 @@ impl Flight {
     /// Stores a numbered frame of a datagram, echo or exchange flow; returns its tag.
     #[inline]
     pub(crate) fn probe(&mut self, kind: Kind, probe: Probe) -> u64 {
-        tag(kind, self.probes.put(probe))
+        tag(kind, self.probes.insert(probe))
     }
 
     /// Stores a stream's segment and its accompanying acknowledgement; returns the tag.
@@ -126,20 +126,20 @@ impl Flight {
         segment: Segment,
         along: Option<OfStream<Ack>>,
     ) -> u64 {
-        let along = along.map_or(NONE, |ack| self.acks.put(ack));
-        tag(Kind::Segment, self.segments.put(((stream, segment), along)))
+        let along = along.map_or(NONE, |ack| self.acks.insert(ack));
+        tag(Kind::Segment, self.segments.insert(((stream, segment), along)))
     }
 
     /// Stores a stream's acknowledgement; returns its tag.
     #[inline]
     pub(crate) fn ack(&mut self, stream: u32, ack: Ack) -> u64 {
-        tag(Kind::Ack, self.acks.put((stream, ack)))
+        tag(Kind::Ack, self.acks.insert((stream, ack)))
     }
 
     /// Records that a frame was flooded.
     pub(crate) fn copied(&mut self, tag: u64, more: u16) {
         let slot = tag as u32;
-        match Kind::of(tag) {
+        match Kind::from_tag(tag) {
             Kind::Learning => {}
             Kind::Segment => {
                 self.segments.copy(slot, more);
@@ -157,7 +157,7 @@ impl Flight {
     #[inline]
     pub(crate) fn land(&mut self, tag: u64) -> Cargo {
         let slot = tag as u32;
-        match Kind::of(tag) {
+        match Kind::from_tag(tag) {
             Kind::Learning => Cargo::Nothing,
             Kind::Segment => {
                 let ((stream, segment), along) = self.segments.release(slot);
@@ -190,7 +190,7 @@ fn tag(kind: Kind, slot: u32) -> u64 {
 impl Kind {
     /// Purpose of a frame with this tag.
     #[inline]
-    pub(crate) const fn of(tag: u64) -> Self {
+    pub(crate) const fn from_tag(tag: u64) -> Self {
         match tag >> KIND_SHIFT {
             1 => Self::Datagram,
             2 => Self::Echo,

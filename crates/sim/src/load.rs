@@ -58,7 +58,7 @@ enum Sizes {
 }
 
 impl Sizes {
-    fn of(asked: &Datagrams) -> Self {
+    fn from_datagrams(asked: &Datagrams) -> Self {
         let sizes: Vec<u32> = asked.frames.pattern().iter().map(|size| size.octets()).collect();
         match sizes[..] {
             [one] => Self::One(one),
@@ -162,8 +162,8 @@ impl Load {
         let departing = Departing {
             place,
             lane,
-            stations: Stations::of(asked.destination, to),
-            sizes: Sizes::of(asked),
+            stations: Stations::from_destination(asked.destination, to),
+            sizes: Sizes::from_datagrams(asked),
             pace,
             stop: window.stop,
             sent: 0,

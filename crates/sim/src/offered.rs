@@ -27,7 +27,7 @@ impl Offered {
     }
 
     /// Lists the actions for a topology: each can be undone.
-    pub(crate) fn known() -> Vec<KnownDeed> {
+    pub(crate) fn known_deeds() -> Vec<KnownDeed> {
         let known = |deed: Self| KnownDeed {
             name: deed.as_str().to_owned(),
             undo: true,

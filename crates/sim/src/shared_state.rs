@@ -169,7 +169,7 @@ impl SharedState {
         let now = self.now;
         let nic = &mut self.nics[number as usize];
         nic.begin(now, &frame);
-        if Kind::of(frame.tag) == Kind::Segment {
+        if Kind::from_tag(frame.tag) == Kind::Segment {
             nic.miss();
         }
         match nic.far {

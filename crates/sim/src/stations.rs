@@ -20,7 +20,7 @@ impl Stations {
     pub(crate) const MOST: u32 = 1 << 20;
 
     /// Creates the stations behind a port, by its place; `None` if the load has none.
-    pub(crate) fn of(destination: Destination, port: u32) -> Option<Self> {
+    pub(crate) fn from_destination(destination: Destination, port: u32) -> Option<Self> {
         const BASE: u64 = 0x0257_0000_0000;
         const SILENT: u64 = 0x0257_8000_0000;
         let Destination::Stations { count, learn_rate, rounds } = destination else { return None };

@@ -108,7 +108,7 @@ impl Storage {
         operation.since = ground.now;
         let octets = REQUEST + if operation.write { self.asked.bs.0 } else { 0 };
         let job = &mut self.servers.jobs[usize::from(operation.job)];
-        job.say(ground, streams, false, (number, octets));
+        job.send_message(ground, streams, false, (number, octets));
     }
 
     /// Handles the messages that are complete now that more octets of a direction are in order.
@@ -126,7 +126,7 @@ impl Storage {
                 None => &mut self.servers.jobs[usize::from(over)],
                 Some(replica) => &mut self.servers.replicas[usize::from(replica)],
             };
-            let Some(number) = connection.heard(back, octets) else { return };
+            let Some(number) = connection.pop_message(back, octets) else { return };
             match (replica, back) {
                 (None, false) => self.serve(ground, streams, disks, number),
                 (None, true) => self.complete(ground, streams, number),
@@ -148,7 +148,7 @@ impl Storage {
         let copies = if operation.write { self.servers.replicas.len() } else { 0 };
         operation.missing = 1 + copies as u16;
         for replica in &mut self.servers.replicas[..copies] {
-            replica.say(ground, streams, false, (number, REQUEST + self.asked.bs.0));
+            replica.send_message(ground, streams, false, (number, REQUEST + self.asked.bs.0));
         }
         self.ask_disk(ground, disks, (number, 0));
     }
@@ -170,7 +170,7 @@ impl Storage {
             None => self.one_has_it(ground, streams, ticket.operation),
             Some(replica) => {
                 let replica = &mut self.servers.replicas[usize::from(replica)];
-                replica.say(ground, streams, true, (ticket.operation, ANSWER));
+                replica.send_message(ground, streams, true, (ticket.operation, ANSWER));
             }
         }
     }
@@ -182,7 +182,7 @@ impl Storage {
         if operation.missing == 0 {
             let octets = ANSWER + if operation.write { 0 } else { self.asked.bs.0 };
             let job = &mut self.servers.jobs[usize::from(operation.job)];
-            job.say(ground, streams, true, (number, octets));
+            job.send_message(ground, streams, true, (number, octets));
         }
     }
 

@@ -40,14 +40,14 @@ impl VirtualTestbed {
     /// Each has a port `eth1` to the device and, in pairs, a port `direct` on a cable of the same
     /// rate to the other. `seed` drives all random parts of the profile.
     pub fn new(name: &str, profile: Profile, hosts: HostModel, seed: u64) -> Self {
-        let topology = topology::of(name, &profile, &hosts);
+        let topology = topology::build(name, &profile, &hosts);
         Self { topology, profile, hosts, seed, stop: None, clock: Nanos(EPOCH) }
     }
 
     /// Changes the cabling of the same hosts.
     #[must_use]
     pub fn with_cabling(mut self, cabling: Cabling) -> Self {
-        let both = topology::of(&self.topology.name, &self.profile, &self.hosts);
+        let both = topology::build(&self.topology.name, &self.profile, &self.hosts);
         self.topology = topology::cabled(both, cabling);
         self
     }

@@ -35,7 +35,7 @@ pub(crate) const TO_NETWORK: &str = "eth1";
 pub(crate) const TO_PEER: &str = "direct";
 
 /// Builds the testbed's hosts and its one device, which may be a network of several.
-pub(crate) fn of(name: &str, profile: &Profile, hosts: &HostModel) -> Topology {
+pub(crate) fn build(name: &str, profile: &Profile, hosts: &HostModel) -> Topology {
     let count = hosts.count.min(profile.edges());
     let kind = if profile.is_router() { DeviceKind::Router } else { DeviceKind::Switch };
     let device = Device {
@@ -46,7 +46,7 @@ pub(crate) fn of(name: &str, profile: &Profile, hosts: &HostModel) -> Topology {
             ("scale".to_owned(), profile.scale.to_string()),
         ]),
         resettable: true,
-        deeds: Offered::known(),
+        deeds: Offered::known_deeds(),
         ..Device::plain(&profile.name, kind)
     };
     let hosts = (0..count).map(|number| host(profile, number, count)).collect();

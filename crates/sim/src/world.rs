@@ -108,7 +108,7 @@ impl World {
             }
             if inside <= at {
                 let hosts = &mut self.hosts;
-                self.network.advance(inside, &mut |event| hosts.hear(event));
+                self.network.advance(inside, &mut |event| hosts.handle_event(event));
             } else {
                 self.hosts.ground.now = at;
                 self.hosts.act(who, &mut self.network);
@@ -116,7 +116,7 @@ impl World {
         }
         self.hosts.ground.now = until;
         let hosts = &mut self.hosts;
-        self.network.advance(until, &mut |event| hosts.hear(event));
+        self.network.advance(until, &mut |event| hosts.handle_event(event));
         Ok(())
     }
 
@@ -125,7 +125,7 @@ impl World {
         let now = self.hosts.ground.now;
         if down {
             let hosts = &mut self.hosts;
-            self.network.reset(now, &mut |event| hosts.hear(event));
+            self.network.reset(now, &mut |event| hosts.handle_event(event));
         }
         for number in 0..self.hosts.ground.nics.len() as u32 {
             if self.hosts.ground.nics[number as usize].is_at_network() {
@@ -138,7 +138,7 @@ impl World {
     /// brings it back up.
     pub(crate) fn set_link(&mut self, nic: u32, edge: Edge, up: bool) {
         let hosts = &mut self.hosts;
-        self.network.set_link(edge, up, &mut |event| hosts.hear(event));
+        self.network.set_link(edge, up, &mut |event| hosts.handle_event(event));
         self.hosts.carrier(nic, !up);
     }
 }
@@ -146,7 +146,7 @@ impl World {
 impl Hosts {
     /// Handles an event of the network.
     #[inline]
-    pub(crate) fn hear(&mut self, event: Event) {
+    pub(crate) fn handle_event(&mut self, event: Event) {
         match event {
             Event::Delivered { at, edge, frame } => {
                 self.ground.now = at;
@@ -271,14 +271,14 @@ impl Hosts {
             return;
         }
         nic.counts.received += 1;
-        if frame.destination == Mac::BROADCAST && Kind::of(frame.tag) == Kind::Datagram {
+        if frame.destination == Mac::BROADCAST && Kind::from_tag(frame.tag) == Kind::Datagram {
             self.overhear(number, frame.tag);
         } else if !nic.hears(frame.destination) {
             nic.counts.others += u64::from(!frame.destination.is_group());
             self.ground.flight.land(frame.tag);
         } else if self.ground.turnaround == Picos::ZERO {
             self.notice(frame.tag, self.ground.now);
-        } else if Kind::of(frame.tag) == Kind::Datagram {
+        } else if Kind::from_tag(frame.tag) == Kind::Datagram {
             // It is only counted.
             self.notice(frame.tag, self.ground.now + self.ground.turnaround);
         } else {

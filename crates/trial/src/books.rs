@@ -14,7 +14,7 @@ use crate::counters::{HOST_LOSS, QDISC_DROPS, RX_DROPPED, RX_MISSED, TX_DROPPED,
 use crate::record::{DatagramsRecord, FlowRecord, HostUsage, PortCounters, Side, TrialRecord};
 use crate::{Flow, FlowKind, PortRef, Trial};
 
-pub use held::{Held, held};
+pub use held::{Held, pause_counts};
 
 /// Tolerance for frames that hosts and devices send beside the load: sums may exceed the frames
 /// lost by one in `OTHERS`, or by `FEW`.

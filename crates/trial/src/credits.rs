@@ -58,7 +58,7 @@ impl<T: Moment> Outbound<T> {
     }
 
     /// Records that the due part was sent.
-    pub const fn left(&mut self) {
+    pub const fn mark_sent(&mut self) {
         self.next += 1;
     }
 
@@ -198,7 +198,7 @@ mod tests {
         let burst = |out: &mut Outbound<Nanos>| {
             let mut count = 0;
             while out.due().is_some() {
-                out.left();
+                out.mark_sent();
                 count += 1;
             }
             count

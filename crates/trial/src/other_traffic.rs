@@ -95,7 +95,7 @@ struct Amount {
 }
 
 impl Amount {
-    fn of(frames: u64, octets_each: f64) -> Self {
+    fn new(frames: u64, octets_each: f64) -> Self {
         Self { frames: frames as f64, octets: frames as f64 * octets_each }
     }
 
@@ -341,9 +341,9 @@ fn counted(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Option<Counted> {
             let late = came.unique as f64 / seconds * READ_LATE_SECONDS;
             let late = late.min(came.lost(seen.sent) as f64) as u64;
             let arrived = came.unique + came.duplicated + came.beyond_limit + seen.socket_drops;
-            let (sent, arrived) = (Amount::of(seen.sent, each), Amount::of(arrived + late, each));
+            let (sent, arrived) = (Amount::new(seen.sent, each), Amount::new(arrived + late, each));
             let spoke = asked.destination.announcements();
-            let spoken = Amount::of(spoke, f64::from(FrameSize::MIN.octets()) - FCS);
+            let spoken = Amount::new(spoke, f64::from(FrameSize::MIN.octets()) - FCS);
             let nothing = Amount::default();
             // A device that forwards more slowly than stations send still delivers their frames
             // during the load.
@@ -352,10 +352,10 @@ fn counted(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Option<Counted> {
         (FlowKind::Echo(asked), FlowRecord::Echo(seen)) if asked.protocol != Protocol::Tcp => {
             let each = f64::from(seen.frame_size.octets()) - FCS;
             let again = seen.answers.duplicated;
-            let sent = Amount::of(seen.sent, each);
-            let came_back = Amount::of(seen.answers.unique + again, each);
+            let sent = Amount::new(seen.sent, each);
+            let came_back = Amount::new(seen.answers.unique + again, each);
             // A request without an answer may have been lost in either direction.
-            let most = Amount::of(seen.sent + again, each);
+            let most = Amount::new(seen.sent + again, each);
             Some(Counted { from: (sent, came_back), to: (most, most) })
         }
         _ => None,
@@ -368,7 +368,7 @@ fn to_everybody(flow: &Flow, record: &FlowRecord) -> Amount {
         (FlowKind::Datagrams(asked), FlowRecord::Datagrams(seen))
             if asked.destination == Destination::Broadcast =>
         {
-            Amount::of(seen.sent, asked.frames.mean_octets() - FCS)
+            Amount::new(seen.sent, asked.frames.mean_octets() - FCS)
         }
         _ => Amount::default(),
     }

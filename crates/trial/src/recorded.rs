@@ -49,7 +49,7 @@ pub struct BlockIndex {
 
 impl BlockIndex {
     /// Builds the index of these records; reads every trial and no record.
-    pub fn of(records: &dyn Records) -> Result<Self, Unread> {
+    pub fn from_records(records: &dyn Records) -> Result<Self, Unread> {
         let mut places = Vec::with_capacity(records.count());
         for at in 0..records.count() {
             let trial = records.trial(at)?;

@@ -27,7 +27,7 @@ impl RoundTrips {
 
     /// Lists label, path and histogram, as a journal keeps them. If two studies share a label, the
     /// study number is appended.
-    pub fn listed(&self) -> Vec<(String, &str, &Histogram)> {
+    pub fn labelled_histograms(&self) -> Vec<(String, &str, &Histogram)> {
         let mut studies: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for (label, path, _) in self.0.keys() {
             *studies.entry((label, path)).or_default() += 1;

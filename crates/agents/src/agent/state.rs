@@ -183,7 +183,7 @@ impl AgentState {
         let mut frames: BTreeMap<String, BTreeSet<u16>> = BTreeMap::new();
         for ear in std::mem::take(&mut self.ears) {
             let here = frames.entry(ear.interface().to_owned()).or_default();
-            here.extend(ear.heard().map_err(|cause| untold(ear.interface(), cause))?);
+            here.extend(ear.receive_numbers().map_err(|cause| untold(ear.interface(), cause))?);
         }
         Ok(Answer::Heard { frames })
     }

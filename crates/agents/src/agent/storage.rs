@@ -90,7 +90,7 @@ fn wait(child: &mut Child, at: Nanos, halt: &Halt) -> Result<bool, FlowError> {
             return Ok(true);
         }
         let left = at.saturating_sub(clock::monotonic());
-        if left == Nanos::ZERO || halt.asked() {
+        if left == Nanos::ZERO || halt.is_requested() {
             return Ok(false);
         }
         thread::park_timeout(left.min(GLANCE).as_duration());

@@ -112,7 +112,7 @@ impl Trial {
         };
         // At this time on every host: frames that cross a port later do not count. Sides that
         // finish early wait too, because frames of the trial may still cross their ports.
-        clock::rest_until(running.window.closed, || self.halt.asked());
+        clock::rest_until(running.window.closed, || self.halt.is_requested());
         let host = counters::host().map_err(uncounted)?.since(&running.before.host);
         let interfaces = counters::interfaces(&self.interfaces).map_err(uncounted)?;
         let mut reports = Vec::with_capacity(running.threads.len());
@@ -194,9 +194,9 @@ fn usage_over(window: Window, halt: &Halt) -> Result<Usage, CountersError> {
     // Not earlier: in a lab the other hosts' pollers are threads of this machine, and each host
     // creates the threads of its own while it opens its sides.
     let kin = ProcessTree::find();
-    clock::rest_until(window.start, || halt.asked());
+    clock::rest_until(window.start, || halt.is_requested());
     let before = counters::host_beside(&kin)?;
-    clock::rest_until(window.stop, || halt.asked());
+    clock::rest_until(window.stop, || halt.is_requested());
     Ok(counters::host_beside(&kin)?.since(&before))
 }
 

@@ -49,7 +49,7 @@ impl Clocks {
     /// Adds new exchanges with a host's clock; returns false if they contradict each other.
     pub fn add_exchanges(&mut self, host: &str, news: &[Exchange]) -> bool {
         let bounds = |all: &[Exchange]| {
-            if self.one { ClockBounds::of_one_rate(all) } else { ClockBounds::of(all) }
+            if self.one { ClockBounds::of_one_rate(all) } else { ClockBounds::from_exchanges(all) }
         };
         let before = self.known.remove(host).map(|known| known.exchanges).unwrap_or_default();
         let spare = (before.len() + news.len()).saturating_sub(KEPT).min(before.len());

@@ -104,7 +104,7 @@ pub fn fill_in(
             (Counter::before(&flow.to, topology), record)
         {
             let count = counter.count(ports, readings);
-            seen.received.unique = count.left(seen.sent);
+            seen.received.unique = count.max_departed(seen.sent);
             seen.at_device = Some(Box::new(count));
         }
     }

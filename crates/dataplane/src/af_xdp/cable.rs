@@ -41,7 +41,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    pub(crate) fn of(octets_without_fcs: usize) -> Self {
+    pub(crate) fn new(octets_without_fcs: usize) -> Self {
         Self { octets_without_fcs, vlan: None, v6: false, token: TOKEN, port: PORT }
     }
 }

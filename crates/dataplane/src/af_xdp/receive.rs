@@ -127,7 +127,7 @@ impl Line {
         let receive = Consumer::map(socket.as_fd(), frames, offsets.rx, libc::XDP_PGOFF_RX_RING)
             .map_err(unmapped)?;
         for index in 0..frames {
-            fill.put(u64::from(index) * u64::from(chunk));
+            fill.push(u64::from(index) * u64::from(chunk));
         }
         fill.publish();
         Ok(socket.bind(to, false).map(|()| Self { socket, fill, receive, chunk: u64::from(chunk) }))
@@ -144,7 +144,7 @@ impl Line {
                 let frame = self.receive.take();
                 self.hand_over(frame, take);
                 // As many places as chunks: there is always one for a chunk that comes back.
-                self.fill.put(frame.address & !(self.chunk - 1));
+                self.fill.push(frame.address & !(self.chunk - 1));
             }
             self.receive.release();
             self.fill.publish();

@@ -103,7 +103,7 @@ impl<T: Plain> Producer<T> {
 
     /// Puts an entry if there is room; the kernel sees it once published.
     #[inline]
-    pub(super) fn put(&mut self, entry: T) {
+    pub(super) fn push(&mut self, entry: T) {
         self.write(self.next, entry);
         self.next = self.next.wrapping_add(1);
     }
@@ -116,7 +116,7 @@ impl<T: Plain> Producer<T> {
 
     /// Number of entries that the kernel has taken, by its counter.
     #[inline]
-    pub(super) fn taken(&self) -> u32 {
+    pub(super) fn consumed(&self) -> u32 {
         self.ring.consumed()
     }
 

@@ -72,7 +72,7 @@ fn what_is_sent_is_what_the_kernel_counts() {
     let Some(cable) = Cable::lay(false) else { return };
     let _reserved = cable.reserve();
     for octets in [60, 61, 1514, 2048, 2049, 4096] {
-        let frames = cable.frames(Layout::of(octets), 5_000);
+        let frames = cable.frames(Layout::new(octets), 5_000);
         let mut way = way_out(&cable, octets);
         let (tx, rx) = (cable.counters("h1"), cable.counters("h2"));
         let drops = send_all(&mut way, &frames);
@@ -89,12 +89,12 @@ fn what_is_sent_is_what_the_kernel_counts() {
 fn frames_come_as_they_were_sent_and_in_their_order() {
     let Some(cable) = Cable::lay(true) else { return };
     let layouts = [
-        Layout::of(60),
-        Layout { vlan: Some(42), ..Layout::of(64) },
-        Layout { v6: true, ..Layout::of(80) },
-        Layout { v6: true, vlan: Some(7), ..Layout::of(84) },
-        Layout::of(1514),
-        Layout::of(3_800),
+        Layout::new(60),
+        Layout { vlan: Some(42), ..Layout::new(64) },
+        Layout { v6: true, ..Layout::new(80) },
+        Layout { v6: true, vlan: Some(7), ..Layout::new(84) },
+        Layout::new(1514),
+        Layout::new(3_800),
     ];
     for layout in layouts {
         let frames = cable.frames(layout, 2_000);
@@ -130,8 +130,8 @@ fn everything_else_reaches_the_stack() {
         })
         .expect("bind");
     let (mut out, into) = (way_out(&cable, 60), way_in(&cable, 60));
-    let mut frames = cable.frames(Layout { port: other, ..Layout::of(60) }, 10);
-    frames.extend(cable.frames(Layout { token: TOKEN ^ 1, ..Layout::of(60) }, 10));
+    let mut frames = cable.frames(Layout { port: other, ..Layout::new(60) }, 10);
+    frames.extend(cable.frames(Layout { token: TOKEN ^ 1, ..Layout::new(60) }, 10));
     send_all(&mut out, &frames);
     for socket in &socket {
         socket.set_read_timeout(Some(Duration::from_secs(2))).expect("set timeout");
@@ -153,7 +153,7 @@ fn everything_else_reaches_the_stack() {
 fn what_finds_no_room_is_counted() {
     let Some(cable) = Cable::lay(true) else { return };
     let count = 40_000;
-    let frames = cable.frames(Layout::of(60), count);
+    let frames = cable.frames(Layout::new(60), count);
     let (mut out, into) = (way_out(&cable, 60), way_in(&cable, 60));
     let rx = cable.counters("h2");
     send_all(&mut out, &frames);
@@ -169,7 +169,7 @@ fn what_finds_no_room_is_counted() {
 #[test]
 fn a_link_that_goes_down_costs_frames_and_no_numbers() {
     let Some(cable) = Cable::lay(true) else { return };
-    let all = cable.frames(Layout::of(60), 30_000);
+    let all = cable.frames(Layout::new(60), 30_000);
     let (mut out, mut into) = (way_out(&cable, 60), way_in(&cable, 60));
     let before = cable.counters("h1");
     let (mut next, mut down, mut dropped) = (0, 0, 0);
@@ -272,7 +272,7 @@ fn what_a_full_device_refuses_leaves_later_and_once() {
     let before = cable.inside("h1", || Netlink::open()?.link("full")).expect("read link").stats;
     let (mut way, how) =
         cable.inside("h1", || Transmit::open(index, "full", 60)).expect("open way out");
-    let frames = cable.frames(Layout::of(60), 5_000);
+    let frames = cable.frames(Layout::new(60), 5_000);
     let (mut next, mut drops, mut refusals, mut partial) = (0, 0, 0, 0);
     let mut came = Vec::new();
     // Batches of every length, so that they are cut at every place.
@@ -336,7 +336,7 @@ fn each_socket_has_a_queue_of_its_own_while_there_are_any() {
 fn frames_beyond_a_chunk_are_refused_alone() {
     let Some(cable) = Cable::lay(false) else { return };
     let _reserved = cable.reserve();
-    let (short, long) = (cable.frame(Layout::of(60), 0), cable.frame(Layout::of(4_000), 1));
+    let (short, long) = (cable.frame(Layout::new(60), 0), cable.frame(Layout::new(4_000), 1));
     let mut way = way_out(&cable, 60);
     let both = [short.as_slice(), long.as_slice()];
     assert_eq!(way.send(both.into_iter()).expect("the first"), 1);

@@ -283,7 +283,7 @@ impl Transmit {
             if again {
                 self.ring.write(at, entry);
             } else {
-                self.ring.put(entry);
+                self.ring.push(entry);
             }
             at = at.wrapping_add(1);
             loaded += 1;
@@ -320,7 +320,7 @@ impl Transmit {
             let answer = self.socket.kick();
             let dropped =
                 answer.as_ref().err().and_then(io::Error::raw_os_error) == Some(libc::EBUSY);
-            let told = self.ring.taken();
+            let told = self.ring.consumed();
             if told.wrapping_sub(before).cast_signed() > 0 {
                 self.next = told;
             } else if dropped {

@@ -62,7 +62,7 @@ impl Side for Sink {
         let accepted = thread::scope(|scope| -> io::Result<()> {
             let mut places: Vec<Option<&mut Counted>> = counted.iter_mut().map(Some).collect();
             while clock::monotonic() < window.closed
-                && !halt.asked()
+                && !halt.is_requested()
                 && ended.load(Ordering::Acquire) < expected
             {
                 for (tcp, hello) in self.newcomers.greeted(window.closed)? {
@@ -101,7 +101,7 @@ impl Counted {
         self.intervals = vec![0; load.0.div_ceil(interval.0) as usize];
         let mut buffer = vec![0; READ_OCTETS];
         let mut stream = tcp;
-        while clock::monotonic() < window.closed && !halt.asked() {
+        while clock::monotonic() < window.closed && !halt.is_requested() {
             match stream.read(&mut buffer) {
                 Ok(0) => return,
                 Ok(octets) => self.count(octets as u64, clock::monotonic(), window, interval),

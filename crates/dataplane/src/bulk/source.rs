@@ -56,7 +56,7 @@ impl Load<'_> {
     }
 
     fn is_cut(&self) -> bool {
-        self.halt.asked() || self.broken.load(Ordering::Relaxed)
+        self.halt.is_requested() || self.broken.load(Ordering::Relaxed)
     }
 
     /// Sleeps until `at`; false if the load was cut before.

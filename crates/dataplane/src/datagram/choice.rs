@@ -72,7 +72,7 @@ pub(super) fn open(spec: &End<Traffic>) -> Result<Opened, FlowError> {
     Err(FlowError::Unsuitable(format!(
         "send frames to {}: no backend can: {}",
         spec.remote,
-        told(&refusals)
+        format_refusals(&refusals)
     )))
 }
 
@@ -145,12 +145,12 @@ fn reason(how: &str, refusals: &[(&str, String)]) -> String {
     if refusals.is_empty() {
         return how.to_owned();
     }
-    format!("{how}; {}", told(refusals))
+    format!("{how}; {}", format_refusals(refusals))
 }
 
 /// Formats `not xdp-live or af-xdp, because …; not packet, because …`; a repeated reason appears
 /// once.
-fn told(refusals: &[(&str, String)]) -> String {
+fn format_refusals(refusals: &[(&str, String)]) -> String {
     let alike = refusals.chunk_by(|one, next| one.1 == next.1);
     let clauses = alike.map(|those| {
         let names: Vec<&str> = those.iter().map(|(name, _)| *name).collect();

@@ -94,7 +94,7 @@ impl Intake {
         spec: &End<Traffic>,
     ) -> Result<(Self, String), Unfit> {
         let every = || (0, "every interface".to_owned());
-        let (index, name) = interface::of(spec.local).unwrap_or_else(|_| every());
+        let (index, name) = interface::find(spec.local).unwrap_or_else(|_| every());
         let ring = packet_ring::Receive::bind(index, &name, &selection(first, spec))?;
         let how = format!("frames of {name} come by a packet ring");
         Ok((Self::raw(Source::Ring(ring), reserved, spec)?, how))
@@ -106,7 +106,7 @@ impl Intake {
         first: u16,
         spec: &End<Traffic>,
     ) -> Result<(Self, String), Unfit> {
-        let (index, name) = interface::of(spec.local)?;
+        let (index, name) = interface::find(spec.local)?;
         let largest = spec.flow.asked.frames.largest().octets_without_fcs() as usize;
         let selection = selection(first, spec);
         let (queues, how) = af_xdp::receive::Receive::bind(index, &name, &selection, largest)?;

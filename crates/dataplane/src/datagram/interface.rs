@@ -11,7 +11,7 @@ use nix::net::if_::{InterfaceFlags, if_nametoindex};
 use crate::unfit::Unfit;
 
 /// Number and name of the interface of this namespace that has `address`.
-pub(super) fn of(address: IpAddr) -> Result<(u32, String), Unfit> {
+pub(super) fn find(address: IpAddr) -> Result<(u32, String), Unfit> {
     let untold = |e: nix::errno::Errno| {
         Unfit::NotHere(format!("the interface of {address} can't be told ({})", e.desc()))
     };

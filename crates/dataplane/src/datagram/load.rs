@@ -143,7 +143,7 @@ impl Load<'_> {
         loop {
             let now = clock::monotonic();
             let left = most.saturating_sub(self.tally.sent);
-            if now >= window.stop || left == 0 || halt.asked() {
+            if now >= window.stop || left == 0 || halt.is_requested() {
                 return Ok(offered);
             }
             let go = self.go(batch.min(left), halt)?;
@@ -175,7 +175,7 @@ impl Load<'_> {
         loop {
             let mut now = clock::monotonic();
             // A sender that was delayed past the end sends no more: receivers may be closed.
-            let ended = halt.asked() || now >= end;
+            let ended = halt.is_requested() || now >= end;
             let due = if ended { 0 } else { schedule.due(now) };
             if due > 0 {
                 let go = self.go(due, halt)?;
@@ -209,7 +209,7 @@ impl Load<'_> {
                     tried += taken as u64;
                 }
                 Err(Refusal::Dropped) => tried += 1,
-                Err(Refusal::Again) if !halt.asked() => {}
+                Err(Refusal::Again) if !halt.is_requested() => {}
                 Err(Refusal::Again | Refusal::Full) => {
                     return Ok(Go { tried, cut: Some(Cut::Full) });
                 }
@@ -259,7 +259,7 @@ fn wait(at: Nanos, spin: Nanos, halt: &Halt, turns: &mut Turns) {
         }
         offered = false;
         let left = at.saturating_sub(now);
-        if left == Nanos::ZERO || halt.asked() {
+        if left == Nanos::ZERO || halt.is_requested() {
             return;
         }
         let sleeps = left > SLEEP_CROWDED && turns.is_crowded(now);

@@ -101,7 +101,7 @@ impl Output {
             Exit::AfXdp { transmit, .. } => transmit.send(frames),
             Exit::Gso { frames: super_frames, socket } => super_frames.send(socket.as_fd(), frames),
         }
-        .map_err(Refusal::of)?;
+        .map_err(Refusal::from_error)?;
         self.taken += taken as u64;
         Ok(taken)
     }
@@ -116,7 +116,7 @@ impl Output {
 }
 
 impl Refusal {
-    fn of(error: io::Error) -> Self {
+    fn from_error(error: io::Error) -> Self {
         match error.raw_os_error() {
             // A connected socket reports that an earlier frame found no listener at its port.
             Some(libc::EINTR | libc::ECONNREFUSED) => Self::Again,

@@ -63,7 +63,7 @@ impl Pacer {
     pub(crate) fn new(window: &Window, gap: f64, limit: u64, burst_limit: u32) -> Self {
         let load = window.stop.saturating_sub(window.start);
         let first = Part::new(window.start, load, gap);
-        Self::of(first, None, limit, burst_limit)
+        Self::from_parts(first, None, limit, burst_limit)
     }
 
     /// Schedules frames every `from` nanoseconds until `after` from the window's start, and every
@@ -79,10 +79,10 @@ impl Pacer {
         let after = after.min(load);
         let first = Part::new(window.start, after, from);
         let second = Part::new(window.start + after, load.saturating_sub(after), to);
-        Self::of(first, Some(second), limit, burst_limit)
+        Self::from_parts(first, Some(second), limit, burst_limit)
     }
 
-    fn of(first: Part, second: Option<Part>, limit: u64, burst_limit: u32) -> Self {
+    fn from_parts(first: Part, second: Option<Part>, limit: u64, burst_limit: u32) -> Self {
         Self {
             first,
             second,

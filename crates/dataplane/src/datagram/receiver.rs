@@ -88,7 +88,7 @@ impl Side for Receiver {
         };
         affinity::pin(self.cpu)?;
         let mut idle = true;
-        while clock::monotonic() < window.closed && !halt.asked() {
+        while clock::monotonic() < window.closed && !halt.is_requested() {
             let (came, nap) = intake.fetch(&mut tally, idle)?;
             idle = came == 0;
             if let Some(nap) = nap {
@@ -150,7 +150,7 @@ fn open(
     let counted = |intake| Input::Counted(intake, Box::new(Tally::new(spec, port)));
     match backend {
         Reception::Auto | Reception::Xdp => {
-            interface::of(spec.local)?;
+            interface::find(spec.local)?;
             let (counter, how) = Counter::bind(spec, &reserved[0])?;
             Ok((Input::Kernel(Box::new(counter)), how))
         }

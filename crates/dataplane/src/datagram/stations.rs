@@ -27,7 +27,7 @@ pub(super) fn announce(local: IpAddr, flow: &Traffic) -> Result<(), FlowError> {
     let Destination::Stations { count, learn_rate, .. } = flow.asked.destination else {
         return Ok(());
     };
-    let (index, name) = interface::of(local).map_err(|unfit| match unfit {
+    let (index, name) = interface::find(local).map_err(|unfit| match unfit {
         Unfit::Failed(error) => error,
         Unfit::NotHere(why) => {
             FlowError::Unavailable { asked: "stations behind a port".to_owned(), why }

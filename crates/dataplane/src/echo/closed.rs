@@ -25,7 +25,7 @@ pub(super) fn run(
     pause_until(window.start, halt);
     loop {
         let sent = clock::monotonic();
-        if sent >= window.stop || halt.asked() {
+        if sent >= window.stop || halt.is_requested() {
             break;
         }
         match line.outbound.send(sequence, sent) {
@@ -36,7 +36,7 @@ pub(super) fn run(
                 continue;
             }
             // The reflector may have heard of the halt first.
-            Err(_) if halt.asked() => break,
+            Err(_) if halt.is_requested() => break,
             Err(e) => return Err(line.broke("send request to", e)),
         }
         tally.sent += 1;
@@ -52,7 +52,7 @@ pub(super) fn run(
         }
     }
     let end = clock::monotonic().min(window.stop);
-    collect(line.inbound.as_mut(), tally, window, &|| halt.asked())
+    collect(line.inbound.as_mut(), tally, window, &|| halt.is_requested())
         .map_err(|e| line.broke("receive answer from", e))?;
     Ok(end)
 }
@@ -70,7 +70,7 @@ fn answered(
     loop {
         let arrival = match line.inbound.receive() {
             Ok(arrival) => arrival,
-            Err(_) if halt.asked() => return Ok(learned),
+            Err(_) if halt.is_requested() => return Ok(learned),
             Err(e) => return Err(line.broke("receive answer from", e)),
         };
         let nothing = matches!(arrival, Arrival::Nothing);
@@ -82,7 +82,7 @@ fn answered(
         }
         // Asked on each arrival that is not the answer, or a flood of foreign ones would hold us
         // here.
-        if clock::monotonic() >= deadline || (nothing && halt.asked()) {
+        if clock::monotonic() >= deadline || (nothing && halt.is_requested()) {
             return Ok(learned);
         }
     }

@@ -28,14 +28,14 @@ pub(super) fn run(
     let (outbound, inbound) = (line.outbound.as_mut(), line.inbound.as_mut());
     let (sent, received) = thread::scope(|threads| {
         let collector = threads.spawn(|| {
-            let over = || halt.asked() || broken.load(Ordering::Relaxed);
+            let over = || halt.is_requested() || broken.load(Ordering::Relaxed);
             let outcome = collect(inbound, tally, window, &over);
             if outcome.is_err() {
                 broken.store(true, Ordering::Relaxed);
             }
             outcome
         });
-        let over = || halt.asked() || broken.load(Ordering::Relaxed);
+        let over = || halt.is_requested() || broken.load(Ordering::Relaxed);
         let sent = send_on_schedule(outbound, gap_ns, window, &over);
         if sent.is_err() {
             broken.store(true, Ordering::Relaxed);

@@ -25,10 +25,9 @@ impl Orders {
     /// costs the client nothing.
     pub(super) fn over(&self) -> bool {
         self.abandoned.load(Ordering::Relaxed)
-            || self
-                .given
-                .get()
-                .is_some_and(|(window, halt)| halt.asked() || clock::monotonic() >= window.closed)
+            || self.given.get().is_some_and(|(window, halt)| {
+                halt.is_requested() || clock::monotonic() >= window.closed
+            })
     }
 }
 

@@ -37,7 +37,7 @@ impl Departures {
     }
 
     /// Departure time of the request of `answer`; `None` if there was no such request.
-    fn of(&self, answer: &Answer) -> Option<Nanos> {
+    fn departure(&self, answer: &Answer) -> Option<Nanos> {
         let departed = match *self {
             Self::Greedy { last } => {
                 let (sequence, time) = last?;
@@ -103,7 +103,7 @@ impl Tally {
     }
 
     fn answer(&mut self, answer: &Answer) -> Option<(u32, Nanos)> {
-        let Some(departed) = self.departures.of(answer) else {
+        let Some(departed) = self.departures.departure(answer) else {
             self.rejected.foreign += 1;
             return None;
         };
@@ -152,7 +152,7 @@ mod tests {
     fn check(departures: Departures, sequence: u32, carried: u64, at: u64, expected: Option<u64>) {
         let answer =
             Answer { sequence, carried: Some(Nanos(carried)), at: Nanos(at), by_kernel: false };
-        assert_eq!(departures.of(&answer), expected.map(Nanos), "{departures:?} {answer:?}");
+        assert_eq!(departures.departure(&answer), expected.map(Nanos), "{departures:?} {answer:?}");
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub(super) fn collect(
 
 /// Waits until `at`, or until `halt` is requested.
 pub(super) fn pause_until(at: Nanos, halt: &Halt) {
-    rest(at, &|| halt.asked());
+    rest(at, &|| halt.is_requested());
 }
 
 /// Waits until `at`, or until `over`.

@@ -95,7 +95,7 @@ impl Waiting {
         rejected: &mut Rejected,
     ) -> io::Result<Option<SocketAddr>> {
         let mut head = [0; header::OCTETS];
-        while clock::monotonic() < window.stop && !halt.asked() {
+        while clock::monotonic() < window.stop && !halt.is_requested() {
             let (octets, from) = match self.udp.peek_from(&mut head) {
                 Ok(told) => told,
                 Err(e) if is_pause(&e) || is_away(&e) || is_refused(&e) => {
@@ -138,7 +138,7 @@ impl Calling {
             let until = window.start.min(clock::monotonic() + TICK);
             let heard = wait_for(&line.udp, PollFlags::POLLIN, until)
                 .map_err(|e| FlowError::kernel("exchange messages with", remote, e))?;
-            if heard || clock::monotonic() >= window.start || halt.asked() {
+            if heard || clock::monotonic() >= window.start || halt.is_requested() {
                 break;
             }
         }
@@ -205,10 +205,10 @@ impl Line {
 
     /// Sends a hello. One without an answer is repeated, or not needed.
     fn say_hello(&self) {
-        let _ = self.say(Kind::Hello, self.payloads[0]);
+        let _ = self.send_message(Kind::Hello, self.payloads[0]);
     }
 
-    fn say(&self, kind: Kind, number: u64) -> io::Result<usize> {
+    fn send_message(&self, kind: Kind, number: u64) -> io::Result<usize> {
         let mut octets = [0; header::OCTETS];
         ExchangeHeader { identity: self.identity, kind, number }.emit(&mut octets);
         self.udp.send(&octets)
@@ -220,7 +220,7 @@ impl Line {
         let peer = self.peer;
         let failed = |e| FlowError::kernel("exchange messages with", peer, e);
         // Datagrams still in flight are not lost.
-        while clock::monotonic() < self.window.closed && !halt.asked() {
+        while clock::monotonic() < self.window.closed && !halt.is_requested() {
             if self.take()? == 0 {
                 wait_for(&self.udp, PollFlags::POLLIN, self.window.closed).map_err(failed)?;
             }
@@ -245,7 +245,7 @@ impl Line {
             if now >= self.window.stop {
                 return Ok(self.window.stop);
             }
-            if halt.asked() {
+            if halt.is_requested() {
                 return Ok(now);
             }
             self.out.unstick(now);
@@ -284,7 +284,7 @@ impl Line {
                 .emit(&mut self.from);
             match self.udp.send(&self.from[..octets]) {
                 Ok(_) => {
-                    self.out.left();
+                    self.out.mark_sent();
                     sent += 1;
                 }
                 Err(e) if is_pause(&e) => {
@@ -307,7 +307,7 @@ impl Line {
             match self.udp.recv(&mut self.into) {
                 Ok(octets) => {
                     came += 1;
-                    self.hear(octets, clock::monotonic())?;
+                    self.handle_message(octets, clock::monotonic())?;
                 }
                 Err(e) if is_refused(&e) => {}
                 Err(e) if is_pause(&e) || is_away(&e) => break,
@@ -317,7 +317,7 @@ impl Line {
         Ok(came)
     }
 
-    fn hear(&mut self, octets: usize, now: Nanos) -> Result<(), FlowError> {
+    fn handle_message(&mut self, octets: usize, now: Nanos) -> Result<(), FlowError> {
         let Some(ExchangeHeader { identity, kind, number }) =
             ExchangeHeader::parse(&self.into[..octets])
         else {
@@ -359,7 +359,7 @@ impl Line {
         }
         // A credit that cannot be sent is lost like one that does not arrive.
         if let Some(number) = credit
-            && self.say(Kind::Credit, number).is_ok()
+            && self.send_message(Kind::Credit, number).is_ok()
         {
             self.credits_sent += 1;
         }

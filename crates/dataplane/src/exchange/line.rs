@@ -73,7 +73,7 @@ fn rounds(
         if now >= window.stop {
             return Ok(window.stop);
         }
-        if halt.asked() {
+        if halt.is_requested() {
             return Ok(now);
         }
         let sent = match send(tcp, &out, round.to_send)? {
@@ -151,7 +151,7 @@ fn finish(tcp: &TcpStream, window: Window, halt: &Halt) {
     let _ = tcp.shutdown(Shutdown::Write);
     let mut rest = vec![0; CHUNK_OCTETS];
     let mut stream = tcp;
-    while clock::monotonic() < window.closed && !halt.asked() {
+    while clock::monotonic() < window.closed && !halt.is_requested() {
         match stream.read(&mut rest) {
             Ok(0) => return,
             Ok(_) => {}

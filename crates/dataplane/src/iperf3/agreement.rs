@@ -38,7 +38,7 @@ impl Agreement {
             match Control::greet(end.local, end.remote, &cookie, halt) {
                 Ok(control) => break control,
                 Err(fault) if fault.may_pass() && clock::monotonic() < until => {
-                    clock::rest_until(clock::monotonic() + PAUSE, || halt.asked());
+                    clock::rest_until(clock::monotonic() + PAUSE, || halt.is_requested());
                 }
                 Err(fault) => return Err(fault.into()),
             }
@@ -51,7 +51,7 @@ impl Agreement {
 
     /// Waits until the load's start.
     pub(super) fn wait_for(&self, window: Window, halt: &Halt) -> Result<(), ServerFault> {
-        if clock::rest_until(window.start, || halt.asked()) {
+        if clock::rest_until(window.start, || halt.is_requested()) {
             return Ok(());
         }
         Err(ServerFault::Halted { server: self.end.remote })
@@ -78,7 +78,7 @@ impl Agreement {
         halt: &Halt,
     ) -> Result<(), ServerFault> {
         self.control.watch(until, halt)?;
-        self.control.say(State::TestEnd)?;
+        self.control.send_state(State::TestEnd)?;
         let until = window.closed.max(clock::monotonic()) + ANSWERING;
         self.control.expect(State::ExchangeResults, "end a test on", until, halt)
     }

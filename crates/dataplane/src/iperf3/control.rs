@@ -76,7 +76,7 @@ impl Control {
     pub(super) fn watch(&mut self, until: Nanos, halt: &Halt) -> Result<(), ServerFault> {
         const DEED: &str = "run a test on";
         while clock::monotonic() < until {
-            if halt.asked() {
+            if halt.is_requested() {
                 return Err(ServerFault::Halted { server: self.server });
             }
             let came = wait_for(&self.tcp, PollFlags::POLLIN, until);
@@ -90,7 +90,7 @@ impl Control {
     }
 
     /// Sends the test's next state to the server.
-    pub(super) fn say(&mut self, state: State) -> Result<(), ServerFault> {
+    pub(super) fn send_state(&mut self, state: State) -> Result<(), ServerFault> {
         let until = clock::monotonic() + ANSWERING;
         self.write(&[state.octet()], TALK, until, &Halt::new())
     }
@@ -98,7 +98,7 @@ impl Control {
     /// Ends the test on the control connection.
     pub(super) fn finish(&mut self) {
         // The results are here: a server that has closed meanwhile needs no message.
-        let _ = self.say(State::IperfDone);
+        let _ = self.send_state(State::IperfDone);
         self.finished = true;
     }
 
@@ -232,7 +232,7 @@ impl Control {
     ) -> Result<(), ServerFault> {
         let server = self.server;
         loop {
-            if halt.asked() {
+            if halt.is_requested() {
                 return Err(ServerFault::Halted { server });
             }
             if clock::monotonic() >= until {

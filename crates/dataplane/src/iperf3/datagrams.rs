@@ -141,7 +141,7 @@ impl DatagramTest {
                 Err(e) if is_pause(&e) => {}
                 Err(e) => return Err(failed(DEED)(e)),
             }
-            if halt.asked() {
+            if halt.is_requested() {
                 return Err(ServerFault::Halted { server }.into());
             }
             if clock::monotonic() >= until {
@@ -162,7 +162,7 @@ impl Stream {
         let end = window.stop + GRACE.min(residual / GRACE_SHARE);
         loop {
             let now = clock::monotonic();
-            let ended = halt.asked() || now >= end;
+            let ended = halt.is_requested() || now >= end;
             let due = if ended { 0 } else { schedule.due(now) };
             for _ in 0..due {
                 self.stamp(&mut octets, sent.taken + 1, clock::realtime());
@@ -195,7 +195,7 @@ impl Stream {
             arrivals: Histogram::new(),
         };
         let mut octets = vec![0; LARGEST as usize];
-        while clock::monotonic() < window.closed && !halt.asked() {
+        while clock::monotonic() < window.closed && !halt.is_requested() {
             match socket.recv(&mut octets) {
                 Ok(length) => {
                     let number = self.number(&octets[..length]).and_then(|it| it.checked_sub(1));

@@ -52,7 +52,7 @@ struct Streams {
 }
 
 impl Streams {
-    fn of(way: Option<(u16, &Bulk)>) -> Self {
+    fn from_flow(way: Option<(u16, &Bulk)>) -> Self {
         let Some((flow, bulk)) = way else { return Self::default() };
         let (wanted, congestion_control) = (bulk.streams.into(), bulk.congestion_control.clone());
         Self { flow, wanted, congestion_control, open: Vec::new() }
@@ -73,7 +73,7 @@ impl StreamTest {
         let ways = [false, true].map(|reverse| end.flow.streams(reverse));
         let interval = ways.iter().flatten().map(|(_, bulk)| bulk.interval).max();
         let agreement = Agreement::with(end, &Parameters::tcp(ways), halt)?;
-        let [sending, reading] = ways.map(Streams::of);
+        let [sending, reading] = ways.map(Streams::from_flow);
         let interval = interval.unwrap_or(Nanos::ZERO);
         let mut this = Self { agreement, interval, sending, reading };
         let all = this.sending.wanted + this.reading.wanted;
@@ -110,7 +110,7 @@ impl StreamTest {
         let elapsed = window.stop.saturating_sub(began);
         let counts = Counts { sent, got, segment, elapsed };
         let server = self.agreement.end.remote;
-        let own = counts.told(self.reading.wanted);
+        let own = counts.to_results(self.reading.wanted);
         let theirs = self.agreement.exchange(&own, halt)?;
         counts.records(server, (&self.sending, &self.reading), &theirs)
     }
@@ -150,7 +150,7 @@ impl StreamTest {
 
 impl Counts {
     /// Converts the counts to the form that the server expects.
-    fn told(&self, reading: usize) -> Own {
+    fn to_results(&self, reading: usize) -> Own {
         let mut own = Own::new(self.elapsed);
         if let Some(sent) = &self.sent {
             for (octets, stream) in sent.written.iter().zip(&sent.record.streams) {

@@ -39,12 +39,12 @@ fn frames_come_as_they_were_sent_and_in_their_order() {
     let _reserved = cable.reserve();
     let mut out = way_out(&cable);
     let layouts = [
-        Layout::of(60),
-        Layout { vlan: Some(42), ..Layout::of(64) },
-        Layout { v6: true, ..Layout::of(80) },
-        Layout { v6: true, vlan: Some(7), ..Layout::of(84) },
-        Layout::of(1_514),
-        Layout::of(4_096),
+        Layout::new(60),
+        Layout { vlan: Some(42), ..Layout::new(64) },
+        Layout { v6: true, ..Layout::new(80) },
+        Layout { v6: true, vlan: Some(7), ..Layout::new(84) },
+        Layout::new(1_514),
+        Layout::new(4_096),
     ];
     for layout in layouts {
         let frames = cable.frames(layout, 2_000);
@@ -76,7 +76,7 @@ fn closing_loses_nothing_that_came() {
     let _reserved = cable.reserve();
     let mut out = way_out(&cable);
     for count in [0, 1, 3, 500, 20_000] {
-        let frames = cable.frames(Layout::of(60), count);
+        let frames = cable.frames(Layout::new(60), count);
         let before = cable.counters("h2").rx_packets;
         let ring = ring(&cable, "h2", &selection());
         send_all(&mut out, &frames);
@@ -94,7 +94,7 @@ fn what_finds_no_room_is_counted() {
     let mut out = way_out(&cable);
     // 40,000 frames of 1514 octets are twice the ring.
     let count = 40_000;
-    let frames = cable.frames(Layout::of(1_514), count);
+    let frames = cable.frames(Layout::new(1_514), count);
     let before = cable.counters("h2").rx_packets;
     let ring = ring(&cable, "h2", &selection());
     send_all(&mut out, &frames);
@@ -116,13 +116,13 @@ fn only_the_flow_gets_in() {
     let wide = Selection { ports: PORT..=PORT + 1, token: TOKEN };
     let ring = ring(&cable, "h2", &wide);
     let one = |layout| cable.frames(layout, 1);
-    let plain = Layout::of(60);
+    let plain = Layout::new(60);
     let ours = [one(plain), one(Layout { port: PORT + 1, ..plain })].concat();
     let others = [
         one(Layout { port: PORT - 1, ..plain }),
         one(Layout { port: PORT + 2, ..plain }),
         one(Layout { token: TOKEN ^ 0x8000_0000, ..plain }),
-        one(Layout { v6: true, port: PORT + 2, ..Layout::of(80) }),
+        one(Layout { v6: true, port: PORT + 2, ..Layout::new(80) }),
     ];
     // A fragment, and another protocol, with the flow's octets where they would be.
     let (mut fragment, mut icmp) = (one(plain), one(plain));
@@ -142,7 +142,7 @@ fn what_leaves_is_not_what_comes() {
     let here = ring(&cable, "h1", &selection());
     let there = ring(&cable, "h2", &selection());
     // Past the stack and through it.
-    send_all(&mut way_out(&cable), &cable.frames(Layout::of(60), 10));
+    send_all(&mut way_out(&cable), &cable.frames(Layout::new(60), 10));
     let (from, to) = (cable.address("h1"), cable.address("h2"));
     cable.inside("h1", || {
         let socket = UdpSocket::bind((from, 0)).expect("bind");

@@ -58,7 +58,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(largest: usize, memory: usize) -> Self {
+    fn new(largest: usize, memory: usize) -> Self {
         let slot = (BEFORE + largest).next_multiple_of(ALIGNMENT);
         let block = slot.next_power_of_two().max(BLOCK_LEAST);
         let per_block = block / slot;
@@ -79,7 +79,7 @@ impl Shape {
 impl Ring {
     /// Adds a ring to a socket that is not bound yet.
     pub(super) fn make(socket: BorrowedFd<'_>, largest: usize, memory: usize) -> io::Result<Self> {
-        let shape = Shape::of(largest, memory);
+        let shape = Shape::new(largest, memory);
         let option = |name, value: libc::c_uint| set(socket, libc::SOL_PACKET, name, &value);
         option(libc::PACKET_VERSION, libc::tpacket_versions::TPACKET_V2 as libc::c_uint)?;
         option(libc::PACKET_RESERVE, socket::TAG as libc::c_uint)?;
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn slots_lie_within_their_blocks() {
         for largest in [60, 1518, 9018, 65_553] {
-            let shape = Shape::of(largest, 16 << 20);
+            let shape = Shape::new(largest, 16 << 20);
             assert!(shape.slots() >= SLOTS_LEAST, "{shape:?}");
             for slot in 0..shape.slots() {
                 let at = shape.place(slot);

@@ -237,7 +237,10 @@ pub(crate) fn attach(program: impl AsFd, interface: u32, mode: Mode) -> io::Resu
 }
 
 /// Attaches a program to the named event until the descriptor is closed.
-pub(super) fn hear(program: impl AsFd, event: &std::ffi::CStr) -> io::Result<OwnedFd> {
+pub(super) fn attach_to_tracepoint(
+    program: impl AsFd,
+    event: &std::ffi::CStr,
+) -> io::Result<OwnedFd> {
     let mut arguments = Arguments::new();
     arguments.memory(0, event.as_ptr()).descriptor(8, program);
     arguments.call_for_descriptor(RAW_TRACEPOINT_OPEN)

@@ -117,7 +117,7 @@ impl Counter {
     /// Waits until the window closes or a halt is requested, and reports the counts at that time.
     pub fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
         affinity::pin(self.cpu)?;
-        clock::rest_until(window.closed, || halt.asked());
+        clock::rest_until(window.closed, || halt.is_requested());
         self.attached.silence(self.place);
         thread::sleep(SETTLING);
         self.report(window.closed)

@@ -92,7 +92,7 @@ impl LiveSender {
             .map_err(|e| refusal("giving an xdp program its way out", &e))?;
         let send = programs.load("xdp", ProgramKind::Xdp { fragments: false })?;
         let taken = programs.load("raw_tracepoint", ProgramKind::RawTracepoint)?;
-        let taken = bpf::hear(&taken, c"xdp_devmap_xmit")
+        let taken = bpf::attach_to_tracepoint(&taken, c"xdp_devmap_xmit")
             .map_err(|e| refusal("hearing what the driver took (xdp_devmap_xmit)", &e))?;
         let registered = Registered::new(&send)
             .map_err(|e| refusal_without(NAMESPACING, "making a network namespace", &e))?;
@@ -156,7 +156,7 @@ impl LiveSender {
     /// Sends from the window's start to its stop, or until a halt is requested. Works on the
     /// calling thread, which it pins to the requested processor.
     pub(crate) fn run(self, window: Window, halt: &Halt) -> Result<DatagramsRecord, FlowError> {
-        let turns = Turns::of(self.schedule, &window, self.limit);
+        let turns = Turns::from_schedule(self.schedule, &window, self.limit);
         let residual = window.closed.saturating_sub(window.stop);
         let (begin, end, limit) = match self.schedule {
             Schedule::Greedy => (window.start, window.stop, self.limit),
@@ -173,7 +173,7 @@ impl LiveSender {
             let looking = scope.spawn(|| self.look_for(halt, &done));
             let ran = affinity::pin(self.cpu).and_then(|()| {
                 let _ = nix::sys::prctl::set_timerslack(1);
-                clock::rest_until(begin.saturating_sub(SPIN), || halt.asked());
+                clock::rest_until(begin.saturating_sub(SPIN), || halt.is_requested());
                 clock::wait_until(begin);
                 self.keep_running(end, limit, turns, halt)
             });
@@ -187,7 +187,7 @@ impl LiveSender {
     /// Ends the load inside the kernel once a halt is requested: calls are long.
     fn look_for(&self, halt: &Halt, done: &AtomicBool) {
         while !done.load(Relaxed) {
-            if halt.asked() {
+            if halt.is_requested() {
                 self.load.end.store(0, Relaxed);
                 return;
             }
@@ -213,13 +213,13 @@ impl LiveSender {
             let begun = clock::monotonic();
             let over = load.sent.load(Relaxed) >= limit
                 || turns.is_some_and(|turns| load.turns.load(Relaxed) >= turns.total);
-            if begun >= end || over || halt.asked() {
+            if begun >= end || over || halt.is_requested() {
                 return Ok(());
             }
             if turns.is_some() {
                 clock::rest_until(
                     Nanos(load.due.load(Relaxed)).min(end).saturating_sub(SPIN),
-                    || halt.asked(),
+                    || halt.is_requested(),
                 );
             }
             let (sent, refused) = (load.sent.load(Relaxed), load.refused.load(Relaxed));

@@ -91,7 +91,7 @@ pub(super) struct Turns {
 impl Turns {
     /// Builds the turns of a pace over a window's load, at most `limit`; `None` for a schedule
     /// without turns.
-    pub fn of(schedule: Schedule, window: &Window, limit: u64) -> Option<Self> {
+    pub fn from_schedule(schedule: Schedule, window: &Window, limit: u64) -> Option<Self> {
         let (start, load) = (window.start, window.stop.saturating_sub(window.start));
         let (from, to, after) = match schedule {
             Schedule::Greedy | Schedule::Burst(_) => return None,

@@ -251,7 +251,7 @@ fn against(says: &'static [u8], closes: bool) -> String {
                 return;
             }
             listener.set_nonblocking(true).expect("a setting");
-            while !halt.asked() {
+            while !halt.is_requested() {
                 kept.extend(listener.accept().ok().map(|(tcp, _)| tcp));
                 thread::sleep(Duration::from_millis(5));
             }

@@ -60,7 +60,7 @@ impl Buffer {
     }
 
     /// Octets in all queues.
-    pub(super) fn taken(&self) -> u64 {
+    pub(super) fn occupancy(&self) -> u64 {
         self.taken
     }
 
@@ -186,7 +186,7 @@ mod tests {
         assert!(second >= 1000, "{second}");
         assert!(first + second <= 10_000);
         buffer.release(first, 100);
-        assert_eq!(buffer.taken(), first + second - 100);
+        assert_eq!(buffer.occupancy(), first + second - 100);
     }
 
     #[test]

@@ -30,22 +30,22 @@ impl Pace {
     /// Time from a frame's beginning on the cable to its last bit.
     #[inline]
     pub(super) fn frame(&self, octets: u32) -> Picos {
-        self.of(u64::from(octets) + PREAMBLE)
+        self.time_to_send(u64::from(octets) + PREAMBLE)
     }
 
     /// Time from a frame's beginning to the next one's.
     #[inline]
     pub(super) fn slot(&self, octets: u32) -> Picos {
-        self.of(u64::from(octets) + OVERHEAD)
+        self.time_to_send(u64::from(octets) + OVERHEAD)
     }
 
     /// Time of a PAUSE frame, from its beginning to its last bit.
     pub(super) fn pause_frame(&self) -> Picos {
-        self.of(PAUSE_FRAME)
+        self.time_to_send(PAUSE_FRAME)
     }
 
     #[inline]
-    fn of(&self, octets: u64) -> Picos {
+    fn time_to_send(&self, octets: u64) -> Picos {
         if self.picos_per_octet == 0 {
             return Picos::to_send(octets, self.rate);
         }

@@ -41,7 +41,7 @@ impl Network {
         let port = &mut self.ports[usize::from(came_by)];
         port.stops += 1;
         if port.stops == 1 {
-            self.tell(came_by, true);
+            self.send_pause(came_by, true);
         }
     }
 
@@ -51,12 +51,12 @@ impl Network {
             let port = &mut self.ports[usize::from(number)];
             port.stops -= 1;
             if port.stops == 0 {
-                self.tell(number, false);
+                self.send_pause(number, false);
             }
         }
     }
 
-    fn tell(&mut self, port: u16, stop: bool) {
+    fn send_pause(&mut self, port: u16, stop: bool) {
         let edge = self.ports[usize::from(port)].edge;
         if stop && edge != NOWHERE {
             self.counts[usize::from(edge)].pauses += 1;

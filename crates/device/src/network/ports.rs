@@ -27,7 +27,7 @@ impl Network {
                 self.drop(handle, Cause::LinkDown, out);
             }
         }
-        self.let_go(place);
+        self.clear_pauses(place);
         let device = usize::from(self.ports[place].device);
         self.devices[device].table.forget(edge.0);
     }
@@ -73,7 +73,7 @@ impl Network {
     }
 
     /// Clears the pauses that the port's queue caused, and those of the port's host.
-    fn let_go(&mut self, place: usize) {
+    fn clear_pauses(&mut self, place: usize) {
         let port = place as u16;
         for server in &mut self.servers {
             server.stopped.retain(|stopped| *stopped != port);

@@ -110,7 +110,7 @@ fn port_groups(sheets: &[file::PortGroup], ports: u16) -> Result<Vec<Group>, Pro
     let mut groups = Vec::new();
     for (number, sheet) in sheets.iter().enumerate() {
         let span = sheet.ports.span();
-        let listed = listed(&sheet.ports, ports)?;
+        let listed = parse_ports(&sheet.ports, ports)?;
         for port in &listed {
             if let Some(before) = owner[usize::from(*port)].replace(number) {
                 return fault(
@@ -132,7 +132,7 @@ fn port_groups(sheets: &[file::PortGroup], ports: u16) -> Result<Vec<Group>, Pro
     Ok(groups)
 }
 
-fn listed(written: &Spanned<String>, ports: u16) -> Result<Vec<u16>, ProfileError> {
+fn parse_ports(written: &Spanned<String>, ports: u16) -> Result<Vec<u16>, ProfileError> {
     ranges::ports(written.get_ref(), ports).map_err(|message| {
         let hint = "write ports like \"1-12\" or \"1,5,9-12\"";
         ProfileError::new(written.span(), message, hint)
@@ -162,7 +162,7 @@ fn host_cables(
         });
         let rate = sheet.rate.as_ref().map(|rate| *rate.get_ref());
         let cable = HostCable { rate, broken, damaged: damaged.unwrap_or_default() };
-        for port in listed(&sheet.ports, ports)? {
+        for port in parse_ports(&sheet.ports, ports)? {
             if cables.insert(port, cable).is_some() {
                 let message = format!("the cable of port {} is listed twice", port + 1);
                 return fault(span, message, "say all of it in one place");

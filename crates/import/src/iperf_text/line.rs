@@ -52,7 +52,7 @@ pub(super) struct Heading {
 }
 
 impl Heading {
-    pub(super) fn of(line: &str) -> Self {
+    pub(super) fn parse(line: &str) -> Self {
         let parts =
             line.split_whitespace().find(|word| word.contains("Cwnd") && word.contains('/'));
         let window = |word: &str| word.split('/').position(|part| part.starts_with("Cwnd"));
@@ -73,7 +73,7 @@ pub(super) fn id_of(line: &str) -> Option<String> {
 impl Line {
     /// Parses `[SUM] 0.00-60.00 sec 1.32 GBytes 190 Mbits/sec 0.016 ms 3584655/25799702 (14%)
     /// receiver`. With both directions a role stands between the brackets and the interval.
-    pub(super) fn of(line: &str, heading: &Heading) -> Option<Self> {
+    pub(super) fn parse(line: &str, heading: &Heading) -> Option<Self> {
         let (id, rest) = line.strip_prefix('[')?.split_once(']')?;
         let (role, rest) = match rest.strip_prefix('[') {
             Some(rest) => rest.split_once(']')?,
@@ -88,7 +88,7 @@ impl Line {
         let bytes = octets(words.next()?, words.next()?)?;
         let unit = (words.next()?, words.next()?);
         let bits_per_second = rate(unit.0, unit.1)?;
-        let tail = Tail::of(rest.split_once(unit.1)?.1.trim(), heading)?;
+        let tail = Tail::parse(rest.split_once(unit.1)?.1.trim(), heading)?;
         // Version 2 writes one digit or four after the point, version 3 pads its intervals.
         let two = start.split_once('.').is_some_and(|(_, digits)| digits.len() != 2);
         let is_three = if two || tail.is_two { Some(false) } else { (blanks > 1).then_some(true) };
@@ -149,7 +149,7 @@ fn rate(value: &str, unit: &str) -> Option<Printed> {
 
 impl Tail {
     /// Parses the rest of a line: it matches one of these shapes to its end, or it is not iperf's.
-    fn of(text: &str, heading: &Heading) -> Option<Self> {
+    fn parse(text: &str, heading: &Heading) -> Option<Self> {
         let mut tail = Self::default();
         let ends: [(&str, &mut bool); 3] = [
             ("receiver", &mut tail.receiver),

@@ -110,7 +110,7 @@ impl Intervals {
 
     fn outcome(&self, is_cut: bool) -> Option<Outcome> {
         if let Some(only) = &self.only {
-            return Some(Outcome { is_cut, ..Outcome::of(only) });
+            return Some(Outcome { is_cut, ..Outcome::from_line(only) });
         }
         (self.count > 0 && self.seconds > 0.0).then(|| Outcome {
             bits_per_second: self.bytes.times(8.0 / self.seconds),
@@ -158,17 +158,17 @@ impl Stream {
             (Some(line), _) if !unheard(line) => Outcome {
                 is_report: self.report.is_some(),
                 retransmits: line.tail.retransmits.or(again),
-                ..Outcome::of(line)
+                ..Outcome::from_line(line)
             },
             (Some(line), Some(sent)) if udp => {
                 let both = (line.bytes.value, sent.bytes.value);
-                let contradiction = Contradiction::of("octets-of-sender", both.0, both.1);
+                let contradiction = Contradiction::new("octets-of-sender", both.0, both.1);
                 let contradiction = Some(contradiction);
-                Outcome { contradiction, of_sender: true, counts: None, ..Outcome::of(sent) }
+                Outcome { contradiction, of_sender: true, counts: None, ..Outcome::from_line(sent) }
             }
             (unheard, Some(sent)) => {
                 let is_cut = unheard.is_some();
-                Outcome { is_cut, of_sender: true, counts: None, ..Outcome::of(sent) }
+                Outcome { is_cut, of_sender: true, counts: None, ..Outcome::from_line(sent) }
             }
             // A sum of version 2 ends with the test, an interval on its grid.
             _ => {
@@ -248,7 +248,7 @@ impl Stream {
 }
 
 impl Outcome {
-    fn of(line: &Line) -> Self {
+    fn from_line(line: &Line) -> Self {
         Self {
             bits_per_second: line.bits_per_second,
             seconds: line.length(),

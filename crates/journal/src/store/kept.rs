@@ -43,7 +43,7 @@ impl Store {
         let what = || format!("the figures of run {run}");
         let text = |text: String| packed::pack(&text, "", "");
         let figures = text(self.encode(&what(), &kept.figures)?);
-        let round_trips = text(self.encode(&what(), &kept.round_trips.listed())?);
+        let round_trips = text(self.encode(&what(), &kept.round_trips.labelled_histograms())?);
         let (kinds, numbers) = kept.comparable.to_parts().map_err(|cause| StoreError::Decode {
             what: what(),
             path: self.path.clone(),

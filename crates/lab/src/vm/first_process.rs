@@ -55,7 +55,7 @@ fn make() -> Result<(), String> {
     for module in &orders.modules {
         load(Path::new(module)).map_err(|e| format!("load {module}: {e}"))?;
     }
-    orders.carry_out().map_err(|e| in_words(&e))
+    orders.carry_out().map_err(|e| format_with_causes(&e))
 }
 
 fn load(module: &Path) -> io::Result<()> {
@@ -66,7 +66,7 @@ fn load(module: &Path) -> io::Result<()> {
 }
 
 /// Formats the error with all its causes, in one line.
-fn in_words(error: &LabError) -> String {
+fn format_with_causes(error: &LabError) -> String {
     let mut words = error.to_string();
     let mut under = std::error::Error::source(error);
     while let Some(cause) = under {

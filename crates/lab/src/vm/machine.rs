@@ -183,7 +183,9 @@ impl Machine {
 
     fn wait_until_booted(&self) -> Result<(), LabError> {
         let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        match self.hear(&line, "boot", BOOT, |notice| !matches!(notice, Notice::Answer { .. }))? {
+        match self
+            .await_notice(&line, "boot", BOOT, |notice| !matches!(notice, Notice::Answer { .. }))?
+        {
             Notice::Failed(words) => Err(self.refused("boot", &words)),
             _ => Ok(()),
         }
@@ -199,7 +201,7 @@ impl Machine {
         let failed = |e| LabError::file("ask machine", &self.name, e);
         line.control.write_all(request.to_line().as_bytes()).map_err(failed)?;
         let ours = |notice: &Notice| matches!(notice, Notice::Answer { number: theirs, .. } if *theirs == number);
-        match self.hear(&line, "ask machine", ANSWER, ours)? {
+        match self.await_notice(&line, "ask machine", ANSWER, ours)? {
             Notice::Answer { answer, .. } => answer.map_err(|words| self.refused(word, &words)),
             _ => unreachable!("only answers are ours"),
         }
@@ -215,7 +217,7 @@ impl Machine {
     }
 
     /// Returns the next notice that `awaited` accepts; others are leftovers and ignored.
-    fn hear(
+    fn await_notice(
         &self,
         line: &Line,
         deed: &'static str,

@@ -98,7 +98,14 @@ pub fn some_specs() -> Vec<LabSpec> {
 
 pub fn side_by_side() -> LabSpec {
     let (bridge, router, routers) = (LabDevice::Bridge, LabDevice::Router, LabDevice::Routers);
-    LabSpec::of(vec![bridge.clone(), routers.clone(), router.clone(), bridge, routers, router])
+    LabSpec::with_devices(vec![
+        bridge.clone(),
+        routers.clone(),
+        router.clone(),
+        bridge,
+        routers,
+        router,
+    ])
 }
 
 /// Counts the frames that each subject's ports have sent to hosts, without cables between the

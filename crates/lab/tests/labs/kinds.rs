@@ -250,7 +250,8 @@ fn a_block_leads_to_its_host() {
 #[test]
 fn flows_take_both_routers_as_the_kernel_foretells() {
     let Some(_machine) = machine() else { return };
-    let lab = Lab::build(&LabSpec::of(vec![LabDevice::Bridge, LabDevice::Routers])).unwrap();
+    let lab =
+        Lab::build(&LabSpec::with_devices(vec![LabDevice::Bridge, LabDevice::Routers])).unwrap();
     let ends: Vec<Ipv4Addr> = lab.plan().hosts.iter().map(|h| h.ports[1].address).collect();
     let receiver = socket(&lab, "h2", ends[1]);
     let to = local(&receiver);

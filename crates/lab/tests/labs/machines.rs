@@ -52,7 +52,7 @@ fn machines_stand_beside_a_namespace() {
     };
     let devices =
         vec![vm(None, VmRole::Bridge), LabDevice::Bridge, vm(Some("debian"), VmRole::Router)];
-    let spec = LabSpec::of(devices);
+    let spec = LabSpec::with_devices(devices);
     let without = Lab::build(&spec).unwrap_err().to_string();
     assert_eq!(without, "start machine vm: this program has no emulator to start it with");
     let equipment = Equipment { emulator: Some(emulator()), ..Equipment::default() };

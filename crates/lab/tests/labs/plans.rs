@@ -32,7 +32,7 @@ fn all_plans() -> Vec<(String, LabPlan)> {
     for devices in all_devices() {
         for hosts in [2, 3, 4, 63, MAX_HOSTS] {
             for bypass in [false, true] {
-                let spec = LabSpec { hosts, bypass, ..LabSpec::of(devices.clone()) };
+                let spec = LabSpec { hosts, bypass, ..LabSpec::with_devices(devices.clone()) };
                 match spec.plan() {
                     Ok(plan) => {
                         plans.push((format!("{devices:?}, {hosts} hosts, bypass {bypass}"), plan));
@@ -161,7 +161,7 @@ fn check_far_end(
 #[test]
 fn what_a_study_sees() {
     let check = |devices: &[LabDevice], expect: &str| {
-        let plan = LabSpec::of(devices.to_vec()).plan().unwrap();
+        let plan = LabSpec::with_devices(devices.to_vec()).plan().unwrap();
         let lines: Vec<String> = plan
             .hosts
             .iter()
@@ -225,7 +225,7 @@ fn what_a_study_sees() {
 #[test]
 fn subjects_are_made_of_devices() {
     let devices = [LabDevice::Routers, LabDevice::Bridge, LabDevice::Routers, LabDevice::Bridge];
-    let plan = LabSpec::of(devices.to_vec()).plan().unwrap();
+    let plan = LabSpec::with_devices(devices.to_vec()).plan().unwrap();
     let told: Vec<String> = plan
         .subjects
         .iter()
@@ -341,7 +341,11 @@ fn limits_stand_at_the_device_and_in_a_cable_lab_at_the_hosts() {
 fn a_shaper_is_that_of_every_limited_port() {
     let rate = Some(Rate(1_000_000_000));
     let (shaper, drops) = (Shaper::Htb, Drops { loss: RandomLoss::of_share(0.1), police: None });
-    let spec = LabSpec { rate, shaper, ..LabSpec::of(vec![LabDevice::Bridge, LabDevice::Router]) };
+    let spec = LabSpec {
+        rate,
+        shaper,
+        ..LabSpec::with_devices(vec![LabDevice::Bridge, LabDevice::Router])
+    };
     let plan = LabSpec { drops, ..spec }.plan().unwrap();
     let interfaces = plan.nodes.iter().flat_map(|node| &node.interfaces);
     let limits: Vec<_> = interfaces.filter_map(|interface| interface.limit).collect();
@@ -389,9 +393,12 @@ fn what_can_not_be() {
         LabSpec { hosts: 3, ..LabSpec::new(LabDevice::Cable) },
         "a cable lab of 3 hosts: a cable joins two, so their number is even",
     );
-    check(LabSpec::of(vec![LabDevice::Bridge; 9]), "a lab of 9 devices: it has at most 8");
     check(
-        LabSpec::of(vec![LabDevice::Cable, LabDevice::Bridge]),
+        LabSpec::with_devices(vec![LabDevice::Bridge; 9]),
+        "a lab of 9 devices: it has at most 8",
+    );
+    check(
+        LabSpec::with_devices(vec![LabDevice::Cable, LabDevice::Bridge]),
         "a lab of a cable and other devices: the direct cable is beside them anyway",
     );
     let three = LabDevice::Bridges(BridgesSpec { groups: 3, uplink: None });

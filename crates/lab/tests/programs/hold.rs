@@ -37,7 +37,7 @@ fn hold() -> Result<(), LabError> {
         enter_user_namespace()?;
     }
     let rate = Some("1Gbit".parse().expect("a rate"));
-    let lab = Lab::build(&LabSpec { hosts, rate, ..LabSpec::of(devices) })?;
+    let lab = Lab::build(&LabSpec { hosts, rate, ..LabSpec::with_devices(devices) })?;
     greet(&lab)?;
     for subject in &lab.plan().subjects {
         for variant in lab.variants(&subject.name) {

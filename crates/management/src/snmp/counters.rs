@@ -76,7 +76,7 @@ const SUMS: &[(&str, &[Known])] = &[
 ];
 
 impl Column {
-    fn known(known: Known) -> Self {
+    fn from_known(known: Known) -> Self {
         let (table, rest, name): (&[u32], &[u32], _) = match &known {
             If(column, name) => (&[1, 3, 6, 1, 2, 1, 2, 2, 1], &[*column], *name),
             IfX(column, name) => (&[1, 3, 6, 1, 2, 1, 31, 1, 1, 1], &[*column], *name),
@@ -98,7 +98,7 @@ pub(super) fn all(added: impl Iterator<Item = (String, Vec<u32>)>) -> Vec<Sum> {
         if sums.iter().any(|sum| sum.added && sum.counter == *counter) {
             continue;
         }
-        let columns = columns.iter().map(|&known| Column::known(known)).collect();
+        let columns = columns.iter().map(|&known| Column::from_known(known)).collect();
         sums.push(Sum { counter: (*counter).to_owned(), columns, added: false });
     }
     sums

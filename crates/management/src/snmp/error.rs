@@ -144,7 +144,7 @@ pub enum SnmpError {
         rows: usize,
     },
     /// The device has no such port.
-    #[error("find port {port} of {address}: it has {}", listed(.known, *.others))]
+    #[error("find port {port} of {address}: it has {}", join_names(.known, *.others))]
     UnknownPort {
         /// Address of the device.
         address: String,
@@ -156,7 +156,7 @@ pub enum SnmpError {
         others: usize,
     },
     /// The name matches more than one port.
-    #[error("find port {port} of {address}: it may be {}", listed(.candidates, 0))]
+    #[error("find port {port} of {address}: it may be {}", join_names(.candidates, 0))]
     AmbiguousPort {
         /// Address of the device.
         address: String,
@@ -166,7 +166,7 @@ pub enum SnmpError {
         candidates: Vec<String>,
     },
     /// The port has no packet counter.
-    #[error("count packets at {port} of {address}: it counts {}", listed(.had, 0))]
+    #[error("count packets at {port} of {address}: it counts {}", join_names(.had, 0))]
     NoPackets {
         /// Address of the device.
         address: String,
@@ -245,7 +245,7 @@ pub enum Defect {
     Unverified,
 }
 
-fn listed(names: &[String], others: usize) -> String {
+fn join_names(names: &[String], others: usize) -> String {
     let list = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
     if others == 0 { list } else { format!("{list} and {others} more") }
 }

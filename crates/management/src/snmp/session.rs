@@ -143,7 +143,7 @@ impl Session {
             let mut notes = lock(&open.notes);
             (notes.foreign, notes.defect) = (0, None);
         }
-        let answered = self.wait(&open.runtime, put(&open.client, ask));
+        let answered = self.wait(&open.runtime, send_request(&open.client, ask));
         let answered =
             answered.and_then(|answer| answer.map_err(|fault| self.error(&open, &fault)));
         // After an unverified answer the client is dropped, so that a device whose clock went back
@@ -293,7 +293,7 @@ impl Fault<'_> {
     }
 }
 
-async fn put<'a>(client: &Client<Line>, ask: Ask<'a>) -> Result<Vec<VarBind>, Fault<'a>> {
+async fn send_request<'a>(client: &Client<Line>, ask: Ask<'a>) -> Result<Vec<VarBind>, Fault<'a>> {
     match ask {
         Ask::Bulk(column, rows) => {
             let objects = std::slice::from_ref(column);

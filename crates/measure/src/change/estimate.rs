@@ -47,7 +47,7 @@ pub fn split(values: &[f64], direction: Direction, most: usize) -> Option<Split>
     let mut found = None;
     // The levels follow from the split, and the split from the levels: two iterations are enough.
     for _ in 0..2 {
-        let sides = Sides::of(values, best)?;
+        let sides = Sides::from_split(values, best)?;
         let costs = sides.costs(values);
         let least = firsts.clone().map(|at| costs[at]).min_by(f64::total_cmp)?;
         // Among equally likely splits the earliest is taken, so that rounding does not decide.
@@ -113,7 +113,7 @@ struct Sides {
 }
 
 impl Sides {
-    fn of(values: &[f64], first: usize) -> Option<Self> {
+    fn from_split(values: &[f64], first: usize) -> Option<Self> {
         let (before, after) = values.split_at(first);
         Some(Self {
             before: median(before)?,

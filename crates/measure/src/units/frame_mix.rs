@@ -24,7 +24,7 @@ pub struct FrameMix(Vec<FrameSize>);
 
 impl FrameMix {
     /// Creates the mix of one size.
-    pub fn of(size: FrameSize) -> Self {
+    pub fn from_size(size: FrameSize) -> Self {
         Self(vec![size])
     }
 
@@ -62,7 +62,7 @@ impl FrameMix {
     pub fn imix() -> Self {
         let shares =
             IMIX.map(|(octets, count)| (FrameSize::new(octets).unwrap_or(FrameSize::MIN), count));
-        Self::weighted(&shares).unwrap_or_else(|_| Self::of(FrameSize::MIN))
+        Self::weighted(&shares).unwrap_or_else(|_| Self::from_size(FrameSize::MIN))
     }
 
     /// All sizes in order.
@@ -116,7 +116,7 @@ impl FrameMix {
 
 impl From<FrameSize> for FrameMix {
     fn from(size: FrameSize) -> Self {
-        Self::of(size)
+        Self::from_size(size)
     }
 }
 
@@ -167,7 +167,7 @@ impl TryFrom<Written> for FrameMix {
     type Error = UnitError;
     fn try_from(written: Written) -> Result<Self, UnitError> {
         match written {
-            Written::One(size) => Ok(Self::of(size)),
+            Written::One(size) => Ok(Self::from_size(size)),
             Written::Pattern(pattern) => Self::new(pattern),
         }
     }
@@ -207,6 +207,6 @@ mod tests {
         for wrong in ["", "63", "64*0", "64*65", "x", "64*", "9019"] {
             assert!(wrong.parse::<FrameMix>().is_err(), "{wrong}");
         }
-        assert_eq!(serde_json::to_string(&FrameMix::of(FrameSize::MIN)).unwrap(), "64");
+        assert_eq!(serde_json::to_string(&FrameMix::from_size(FrameSize::MIN)).unwrap(), "64");
     }
 }

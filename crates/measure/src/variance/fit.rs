@@ -26,7 +26,7 @@ pub(super) struct Fitted {
 }
 
 impl Design {
-    pub(super) fn of(observations: &[&Observation], factors: usize) -> Self {
+    pub(super) fn from_observations(observations: &[&Observation], factors: usize) -> Self {
         let mean = observations.iter().map(|one| one.value).sum::<f64>()
             / observations.len().max(1) as f64;
         let level = |at: usize| observations.iter().map(|one| one.levels[at]).collect();

@@ -45,7 +45,7 @@ fn degenerate_blocks() {
     let same = Some(Interval { low: 2.0, high: 2.0, confidence: 0.95 });
     assert_eq!(bca(&[2.0; 12], mean, 0.95, 1), same);
     assert_eq!(bca(&[2.0], mean, 0.95, 1), same);
-    assert_eq!(BlockEstimate::of(&[], 0.95), None);
+    assert_eq!(BlockEstimate::from_values(&[], 0.95), None);
 }
 
 #[test]

@@ -199,7 +199,7 @@ fn what_is_no_repetition_is_refused_and_changes_nothing() {
         (Repetition::Loss { lost: 1, of: 2 }, Refused::OtherKind),
     ] {
         assert_eq!(detector.take(1, repetition), Err(why));
-        assert_eq!((detector.taken(), detector.held()), (1, 1));
+        assert_eq!((detector.repetition_count(), detector.stored_count()), (1, 1));
     }
 }
 
@@ -259,7 +259,7 @@ fn memory_is_bounded_however_fast_or_long_a_series_is() {
         let mut detector = Detector::new(Settings::default());
         for at in 0..20_000 {
             let _ = detector.take(at * every, Repetition::Level(1.0 + (at % 7) as f64 * 1e-3));
-            assert!(detector.held() <= 1_500);
+            assert!(detector.stored_count() <= 1_500);
         }
     }
 }

@@ -266,7 +266,7 @@ fn forwarding(about: &About, test: ForwardingTest, bed: Bed) -> ForwardingSpec {
     let goal = about.text(&Key::Goal);
     let goal = goal.and_then(|goal| GoalName::ALL.into_iter().find(|one| one.as_str() == goal));
     ForwardingSpec {
-        frames: vec![FrameMix::of(size)],
+        frames: vec![FrameMix::from_size(size)],
         tests: vec![test],
         goals: vec![goal.unwrap_or(GoalName::Rfc2544)],
         duration: bed.virtual_time(size).unwrap_or(quick.duration),

@@ -42,7 +42,7 @@ pub fn per_block(
         comparable.make_room(count as usize);
         let index = match &mut index {
             Some(index) => &*index,
-            none => &*none.insert(BlockIndex::of(records).map_err(unread)?),
+            none => &*none.insert(BlockIndex::from_records(records).map_err(unread)?),
         };
         for block in 0..count {
             let mut recorded = Recorded::within_block(topology, records, index, block);

@@ -60,7 +60,7 @@ impl Row {
 
     /// Creates a figure from one value per block; without any, its value is `None`.
     pub(super) fn over_blocks(&self, metric: Metric, unit: Unit, values: &[f64]) -> Figure {
-        self.of_estimate(metric, unit, BlockEstimate::of(values, CONFIDENCE))
+        self.of_estimate(metric, unit, BlockEstimate::from_values(values, CONFIDENCE))
     }
 
     /// Creates a figure from an estimate over blocks.

@@ -163,7 +163,7 @@ pub fn studies(bed: Bed) -> Vec<StudySpec> {
     let forwarding = |size: FrameSize| {
         let quick = ForwardingSpec::quick();
         ForwardingSpec {
-            frames: vec![FrameMix::of(size)],
+            frames: vec![FrameMix::from_size(size)],
             tests: vec![ForwardingTest::Throughput],
             duration: virtual_time(size).unwrap_or(quick.duration),
             final_duration: virtual_time(size).unwrap_or(quick.final_duration),

@@ -54,7 +54,7 @@ impl<'a> Delays<'a> {
             Self::Paired { pairs, floor } if !paired => {
                 let (device, bypass): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
                 let allowance = ALLOWANCE * median(&bypass).unwrap_or(0.0).abs();
-                let added = Apart::of(&[device], &[bypass], allowance);
+                let added = Apart::from_rounds(&[device], &[bypass], allowance);
                 added.and_then(|added| in_rounds(&added, floor))
             }
             Self::Rounds { added, floor } => in_rounds(&added, floor),
@@ -142,7 +142,7 @@ mod tests {
         ] {
             let cable: Vec<Vec<f64>> = cable.into_iter().map(round).collect();
             let device: Vec<Vec<f64>> = device.into_iter().map(round).collect();
-            let added = Apart::of(&device, &cable, 0.0).expect("values");
+            let added = Apart::from_rounds(&device, &cable, 0.0).expect("values");
             let found = Delays::Rounds { added, floor: 0.0 }.verdict(false);
             assert!(
                 found == expected || (found, expected) == (TesterLimited, Undetermined),

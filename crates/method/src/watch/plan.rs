@@ -183,7 +183,7 @@ impl WatchSpec {
             messages: None,
         });
         let mut frames = Datagrams::plain(
-            FrameMix::of(self.size),
+            FrameMix::from_size(self.size),
             Schedule::Paced(self.frames),
             Backend::Auto,
             BURST,

@@ -128,7 +128,7 @@ impl Watcher {
 
     /// Number of repetitions in memory; bounded for each series.
     pub fn count_repetitions(&self) -> usize {
-        self.series.values().map(|one| one.detector.held() + one.recent.len()).sum()
+        self.series.values().map(|one| one.detector.stored_count() + one.recent.len()).sum()
     }
 
     /// Adds the visit to its series, and returns the changes that they show.

@@ -32,7 +32,7 @@ fn three() -> (Vec<Subject>, Bed) {
 
 fn spec(tests: &[ForwardingTest]) -> ForwardingSpec {
     ForwardingSpec {
-        frames: [FrameSize::MIN, FrameSize::STANDARD_MAX].map(FrameMix::of).to_vec(),
+        frames: [FrameSize::MIN, FrameSize::STANDARD_MAX].map(FrameMix::from_size).to_vec(),
         tests: tests.to_vec(),
         goals: vec![GoalName::Rfc2544, GoalName::Pdr],
         blocks: method::Blocks::known(6),

@@ -43,7 +43,8 @@ fn paced() -> FlowKind {
 fn counts_of_devices() {
     let counted = |told: Option<u64>, others: u64| {
         let count = DeviceCount { port: "sw1/2".to_owned(), frames: told, others };
-        let received = SequenceCounts { unique: count.left(10_000), ..SequenceCounts::default() };
+        let received =
+            SequenceCounts { unique: count.max_departed(10_000), ..SequenceCounts::default() };
         DatagramsRecord {
             received,
             receiving: Nanos::ZERO,

@@ -25,7 +25,7 @@ fn topology() -> Topology {
 
 fn flood() -> ForwardingSpec {
     ForwardingSpec {
-        frames: vec![FrameMix::of(FrameSize::MIN)],
+        frames: vec![FrameMix::from_size(FrameSize::MIN)],
         tests: vec![ForwardingTest::Flood],
         duration: Nanos::from_secs(1),
         ..ForwardingSpec::quick()
@@ -37,7 +37,7 @@ fn figures(frames: Option<u64>, others: u64) -> Vec<Figure> {
     let answer = move |_: usize, trial: &Trial| {
         let mut seen = one_way(trial.phases.load, 10_000, 0);
         let count = DeviceCount { port: "core/2".to_owned(), frames, others };
-        seen.received.unique = count.left(seen.sent);
+        seen.received.unique = count.max_departed(seen.sent);
         (seen.receiving, seen.at_device) = (Nanos::ZERO, Some(Box::new(count)));
         Ok(judged(trial, vec![FlowRecord::Datagrams(seen)]))
     };

@@ -28,7 +28,8 @@ fn three() -> (Vec<Subject>, Bed) {
 }
 
 fn spec(tests: &[ForwardingTest], subjects: Vec<Subject>) -> ForwardingSpec {
-    let frames = vec![FrameMix::of(FrameSize::MIN), FrameMix::of(FrameSize::STANDARD_MAX)];
+    let frames =
+        vec![FrameMix::from_size(FrameSize::MIN), FrameMix::from_size(FrameSize::STANDARD_MAX)];
     ForwardingSpec { frames, tests: tests.to_vec(), subjects, ..ForwardingSpec::quick() }
 }
 
@@ -186,7 +187,7 @@ fn frames_grow_to_their_headers_and_mixes_have_a_mean() {
         vlan: Some(trial::VlanId::known(7)),
         spread: Spread { source_ports: 16, ..Spread::NONE },
     };
-    let frames = vec![FrameMix::of(FrameSize::MIN), FrameMix::imix()];
+    let frames = vec![FrameMix::from_size(FrameSize::MIN), FrameMix::imix()];
     let tests = [ForwardingTest::Flood];
     let figures = run(&ForwardingSpec { frames, headers, ..spec(&tests, Vec::new()) }, &mut model);
     for trial in &model.asked {

@@ -334,7 +334,9 @@ fn the_suite_makes_all_six_tests_as_estimated() {
     model.device.down_ns = 1e9;
     model.topology.devices[0].resettable = true;
     let spec = ForwardingSpec {
-        frames: [64, 512].map(|octets| FrameMix::of(FrameSize::new(octets).expect("legal"))).into(),
+        frames: [64, 512]
+            .map(|octets| FrameMix::from_size(FrameSize::new(octets).expect("legal")))
+            .into(),
         ..quick_suite()
     };
     let estimate = spec.estimate(&model.topology);

@@ -109,7 +109,7 @@ impl Sender {
                 Some(segment)
             }
             Err(hold) => {
-                self.held(now, hold);
+                self.record_hold(now, hold);
                 None
             }
         }
@@ -197,7 +197,7 @@ impl Sender {
         self.usage.note(full, self.board.una, self.board.next);
     }
 
-    fn held(&mut self, now: Picos, hold: Hold) {
+    fn record_hold(&mut self, now: Picos, hold: Hold) {
         match hold {
             Hold::Congestion => self.usage.note(true, self.board.una, self.board.next),
             Hold::Pacer => self.pacer.waits = true,

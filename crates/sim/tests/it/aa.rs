@@ -90,7 +90,7 @@ pub fn studies() -> Vec<StudySpec> {
         ..LatencySpec::quick()
     };
     let forwarding = ForwardingSpec {
-        frames: vec![FrameMix::of(size(256))],
+        frames: vec![FrameMix::from_size(size(256))],
         tests: vec![ForwardingTest::Flood, ForwardingTest::Throughput, ForwardingTest::LossCurve],
         duration: Nanos::from_millis(20),
         final_duration: Nanos::from_millis(60),

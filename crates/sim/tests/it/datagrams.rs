@@ -13,7 +13,7 @@ use crate::trials::{self, GIGABIT, datagrams, flow, load, run, sum, testbed, tri
 const LOAD: Nanos = Nanos::from_millis(100);
 
 fn line_rate(octets: u32) -> FrameRate {
-    FrameMix::of(trials::size(octets)).line_rate(GIGABIT)
+    FrameMix::from_size(trials::size(octets)).line_rate(GIGABIT)
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn a_device_that_pauses_its_hosts_loses_nothing_and_says_so() {
     assert_eq!(one.received.lost(one.sent) + other.received.lost(other.sent), 0);
     let pauses = sum(&record, Side::Device, "tx_pause");
     assert_eq!(sum(&record, Side::Tester, "rx_pause"), pauses);
-    let held = books::held(&record);
+    let held = books::pause_counts(&record);
     let ports: Vec<[&str; 2]> =
         held.iter().filter(|h| h.frames > 0).map(|h| [&*h.port, &*h.by]).collect();
     assert_eq!(ports, [["h1/eth1", "pausing/1"], ["h2/eth1", "pausing/2"]], "{held:?}");

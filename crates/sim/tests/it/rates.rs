@@ -76,7 +76,7 @@ impl Question {
 
     fn forwarding(&self, testbed: &mut dyn Testbed) -> Said {
         let spec = ForwardingSpec {
-            frames: vec![FrameMix::of(size(self.octets))],
+            frames: vec![FrameMix::from_size(size(self.octets))],
             tests: vec![ForwardingTest::Throughput],
             bidirectional: self.both_ways,
             link_rate: self.link,

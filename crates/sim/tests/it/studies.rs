@@ -28,7 +28,7 @@ fn limited() -> device::Profile {
 
 fn forwarding(tests: &[ForwardingTest]) -> ForwardingSpec {
     ForwardingSpec {
-        frames: vec![FrameMix::of(size(64))],
+        frames: vec![FrameMix::from_size(size(64))],
         tests: tests.to_vec(),
         link_rate: Some(GIGABIT),
         backend: Backend::Auto,
@@ -75,7 +75,7 @@ fn back_to_back_finds_the_queue() {
     let found = of(&figures, Metric::BackToBack, true);
     let longest = found[0].value.expect("a value");
     // While n frames come at line rate, the device forwards n * limit / line of them.
-    let line = FrameMix::of(size(64)).line_rate(GIGABIT).0;
+    let line = FrameMix::from_size(size(64)).line_rate(GIGABIT).0;
     let expected = 513.0 / (1.0 - LIMIT / line);
     assert!((longest / expected - 1.0).abs() < 0.02, "{longest} and not {expected}");
     assert_eq!(found[0].verdict, Verdict::DeviceLimited);

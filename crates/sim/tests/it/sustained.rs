@@ -13,7 +13,7 @@ use crate::trials::{GIGABIT, profile, size, testbed};
 
 fn spec(tests: &[ForwardingTest], goals: &[GoalName]) -> ForwardingSpec {
     ForwardingSpec {
-        frames: vec![FrameMix::of(size(64))],
+        frames: vec![FrameMix::from_size(size(64))],
         tests: tests.to_vec(),
         goals: goals.to_vec(),
         link_rate: Some(GIGABIT),

@@ -217,7 +217,7 @@ fn free_studies() -> Vec<StudySpec> {
 /// virtual machine more than sending does, and the tester shares the processor.
 fn limited_studies() -> Vec<StudySpec> {
     let tests = vec![ForwardingTest::Throughput, ForwardingTest::LossCurve];
-    let size = |octets| FrameMix::of(FrameSize::new(octets).expect("a legal size"));
+    let size = |octets| FrameMix::from_size(FrameSize::new(octets).expect("a legal size"));
     let frames = [256, 1518].map(size).to_vec();
     vec![StudySpec::Forwarding(ForwardingSpec { frames, ..forwarding(tests) })]
 }
@@ -225,7 +225,7 @@ fn limited_studies() -> Vec<StudySpec> {
 fn forwarding(tests: Vec<ForwardingTest>) -> ForwardingSpec {
     let flood_only = tests == [ForwardingTest::Flood];
     ForwardingSpec {
-        frames: sizes().into_iter().map(FrameMix::of).collect(),
+        frames: sizes().into_iter().map(FrameMix::from_size).collect(),
         tests,
         duration: if flood_only { FLOOD_TRIAL } else { SEARCH_TRIAL },
         final_duration: SEARCH_FINAL,

@@ -77,7 +77,7 @@ fn parse(text: &str, base: &Path) -> Result<LabSpec, Fault> {
         let span = at..at + part.len();
         at = span.end + 1;
         match &mut config {
-            None => config = Some(LabSpec::of(devices(part, span.start, base)?)),
+            None => config = Some(LabSpec::with_devices(devices(part, span.start, base)?)),
             Some(config) => {
                 let (key, value) = option(part, span, &options())?;
                 if seen.contains(&key.text) {

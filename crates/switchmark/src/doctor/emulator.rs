@@ -195,7 +195,7 @@ fn round_trips(
 }
 
 fn datagrams(schedule: Schedule, burst_limit: u32) -> FlowKind {
-    let mix = FrameMix::of(FrameSize::MIN);
+    let mix = FrameMix::from_size(FrameSize::MIN);
     FlowKind::Datagrams(Datagrams::plain(mix, schedule, Backend::Auto, burst_limit))
 }
 

@@ -262,7 +262,7 @@ fn trial(
         Schedule::Paced(rate) => (format!("{:.0}/s", rate.0), 64, Gate::Strict),
         _ => ("flood".to_owned(), 0, Gate::Flood),
     };
-    let datagrams = Datagrams::plain(FrameMix::of(size), schedule, backend, burst_limit);
+    let datagrams = Datagrams::plain(FrameMix::from_size(size), schedule, backend, burst_limit);
     let label = format!("{} {size} {load}", backend.as_str());
     let flows = vec![Flow::measured(pair, FlowKind::Datagrams(datagrams))];
     // No device is on the path, whatever else the testbed has.

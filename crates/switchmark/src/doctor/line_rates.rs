@@ -194,7 +194,7 @@ fn most<'a>(rows: impl Iterator<Item = &'a Highest>, place: &Place) -> Option<Mo
 }
 
 fn line(size: FrameSize, speed: Rate) -> f64 {
-    FrameMix::of(size).line_rate(speed).0
+    FrameMix::from_size(size).line_rate(speed).0
 }
 
 /// Yes if the whole interval reaches line rate; no if all of it lies below and only the generator

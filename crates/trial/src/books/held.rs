@@ -23,7 +23,7 @@ pub struct Held {
 
 /// Lists the PAUSE counts of each device port that has such counters, in both directions, zeros
 /// included.
-pub fn held(record: &TrialRecord) -> Vec<Held> {
+pub fn pause_counts(record: &TrialRecord) -> Vec<Held> {
     let devices = record.ports.iter().filter(|port| port.side != Side::Tester);
     devices.flat_map(of_port).collect()
 }

@@ -22,15 +22,15 @@ pub struct DeviceCount {
 
 impl DeviceCount {
     /// Upper bound of the load's frames that left: never more than were sent.
-    pub fn left(&self, sent: u64) -> u64 {
+    pub fn max_departed(&self, sent: u64) -> u64 {
         self.frames.unwrap_or(0).min(sent)
     }
 
-    /// Uncertainty of [`Self::left`]: frames that may have been others', counted instead of the
+    /// Uncertainty of [`Self::max_departed`]: frames that may have been others', counted instead of the
     /// load's.
     pub fn open(&self, sent: u64) -> u64 {
         let beyond = self.frames.unwrap_or(0).saturating_sub(sent);
-        self.others.max(beyond).min(self.left(sent))
+        self.others.max(beyond).min(self.max_departed(sent))
     }
 
     /// Frame count if it exceeds what can have been sent there; `None` otherwise. An excess means
@@ -59,7 +59,7 @@ mod tests {
             (None, 20, 0, 0, None),
         ] {
             let count = DeviceCount { port: "core/2".to_owned(), frames, others };
-            let told = (count.left(1_000), count.open(1_000), count.too_many(1_000));
+            let told = (count.max_departed(1_000), count.open(1_000), count.too_many(1_000));
             assert_eq!(told, (left, open, too_many), "{count:?}");
         }
     }

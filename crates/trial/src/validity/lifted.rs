@@ -22,7 +22,7 @@ pub(super) fn lift(reasons: &mut Vec<Defect>, trial: &Trial, counts: Counts<'_>)
     if !reasons.iter().any(suspicion) {
         return;
     }
-    if let Some(evidence) = Evidence::of(trial, counts) {
+    if let Some(evidence) = Evidence::from_counts(trial, counts) {
         reasons.retain(|reason| !evidence.lifts(reason));
     }
 }
@@ -39,7 +39,7 @@ struct Evidence {
 }
 
 impl Evidence {
-    fn of(trial: &Trial, counts: Counts<'_>) -> Option<Self> {
+    fn from_counts(trial: &Trial, counts: Counts<'_>) -> Option<Self> {
         let books = balance_counts(trial, counts)?;
         let in_device = books.deaths.iter().all(|death| death.place.is_device());
         if !books.closed() || books.mixed || !in_device || books.deaths.is_empty() {

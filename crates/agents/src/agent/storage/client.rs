@@ -54,7 +54,7 @@ impl Side for StorageClient {
     /// Runs fio from the window's start for as long as the window's load lasts.
     fn run(self, window: Window, halt: &Halt) -> Result<StorageRecord, FlowError> {
         let load = window.stop.saturating_sub(window.start);
-        clock::rest_until(window.start, || halt.asked());
+        clock::rest_until(window.start, || halt.is_requested());
         let file = self.file.as_ref().map(nameless::inheritable).transpose()?;
         let named = file.as_ref().map(nameless::name_for_children);
         let text = text(&self.spec, named.as_deref());
@@ -118,7 +118,7 @@ fn fio(
     let said = contents(&complaints)?;
     match (ended?, given) {
         (true, _) => {}
-        (false, _) if halt.asked() => {
+        (false, _) if halt.is_requested() => {
             return Err(FlowError::Unsuitable("fio was ended: the trial is over".into()));
         }
         (false, _) => {

@@ -74,7 +74,7 @@ impl NamelessFiles {
         let mut block = vec![0_u8; BLOCK];
         let (mut left, mut blocks) = (octets, 0);
         while left > 0 {
-            if halt.asked() {
+            if halt.is_requested() {
                 return Err(FlowError::Unsuitable(format!("lay out {path}: the trial is over")));
             }
             if clock::monotonic() > until {

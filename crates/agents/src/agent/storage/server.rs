@@ -59,10 +59,10 @@ impl Side for StorageServer {
 
     /// Serves until the window closes.
     fn run(self, window: Window, halt: &Halt) -> Result<StorageRecord, FlowError> {
-        clock::rest_until(window.start, || halt.asked());
+        clock::rest_until(window.start, || halt.is_requested());
         let disk = self.disk.as_deref();
         let before = disk.map(diskstats).transpose()?;
-        clock::rest_until(window.closed, || halt.asked());
+        clock::rest_until(window.closed, || halt.is_requested());
         let after = disk.map(diskstats).transpose()?;
         let served = self.server.map(Serving::finish).transpose()?.flatten();
         let disk = before.zip(after).map(|(before, after)| ServiceTimes {

@@ -50,7 +50,7 @@ fn frames_longer_than_a_page_are_not_here() {
     let asked = Asked::default();
     let (from, to) = (cable.address("h1", &asked), cable.address("h2", &asked));
     let mut spec = sender_spec(&asked, from, SocketAddr::new(to, 9));
-    spec.flow.asked.frames = FrameMix::of(FrameSize::MAX);
+    spec.flow.asked.frames = FrameMix::from_size(FrameSize::MAX);
     match cable.inside("h1", || LiveSender::open(&spec, Way::find(&spec)?)) {
         Err(Unfit::NotHere(why)) => assert!(why.contains("page"), "{why}"),
         other => panic!("{other:?}"),
@@ -121,7 +121,7 @@ fn a_routers_driver_forwards_what_its_table_routes() {
     for version in [4, 6] {
         let _accepting = cable.inside("h1", || accept_frames(&near)).expect("accept");
         let forwarding = cable.inside(&router.name, || forward(&names)).expect("forward");
-        let frames = FrameMix::of(FrameSize::new(128).expect("a size"));
+        let frames = FrameMix::from_size(FrameSize::new(128).expect("a size"));
         let schedule = every(1e5);
         let asked = Asked { frames, version, schedule, ..Asked::default() };
         let before = cable.inside(&router.name, forwarded);
@@ -147,7 +147,7 @@ fn a_bridge_passes_live_frames_with_their_tags() {
     });
     let accepting = accepting.expect("accept");
     for (version, vlan) in [(4, None), (4, Some(7)), (6, Some(7))] {
-        let frames = FrameMix::of(FrameSize::new(128).expect("a size"));
+        let frames = FrameMix::from_size(FrameSize::new(128).expect("a size"));
         let ran =
             run(&cable, &Asked { frames, version, vlan, schedule: every(1e5), ..Asked::default() });
         check_conserved(&ran);

@@ -22,7 +22,7 @@ use crate::{Halt, Window, clock};
 fn greedy_frames_match_the_kernels_counters() {
     let Some(cable) = cable() else { return };
     for octets in [64, 512, 1518] {
-        let frames = FrameMix::of(FrameSize::new(octets).expect("a size"));
+        let frames = FrameMix::from_size(FrameSize::new(octets).expect("a size"));
         let ran = run(&cable, &Asked { frames, ..Asked::default() });
         check_conserved(&ran);
         assert_eq!(ran.sent.sent * u64::from(octets - 4), ran.tx.counters["tx_bytes"]);
@@ -45,7 +45,7 @@ fn paced_frames_are_exactly_as_many_as_due() {
 fn headers_sizes_and_spreads_of_every_kind_are_counted() {
     let Some(cable) = cable() else { return };
     let mix: FrameMix = "imix".parse().expect("a mix");
-    let size = |octets| FrameMix::of(FrameSize::new(octets).expect("a size"));
+    let size = |octets| FrameMix::from_size(FrameSize::new(octets).expect("a size"));
     let spread = |cable: &Cable, version| {
         let asked = Asked { version, ..Asked::default() };
         let range = |host, count| AddressBlock { first: cable.address(host, &asked), count };
@@ -117,7 +117,7 @@ fn frames_on_the_wire_are_well_formed() {
         socket.set_read_timeout(Some(Duration::from_secs(2))).expect("bound the wait");
         let port = socket.local_addr().expect("a port").port();
         let mut spec = sender_spec(&asked, from, SocketAddr::new(to, port));
-        spec.flow.asked.frames = FrameMix::of(FrameSize::new(octets).expect("a size"));
+        spec.flow.asked.frames = FrameMix::from_size(FrameSize::new(octets).expect("a size"));
         spec.flow.asked.schedule = Schedule::Burst(40);
         let opened = cable.inside("h1", || LiveSender::open(&spec, Way::find(&spec)?));
         let (mut sender, _) = opened.expect("open");

@@ -63,7 +63,7 @@ struct Ran {
 impl Default for Asked {
     fn default() -> Self {
         Self {
-            frames: FrameMix::of(FrameSize::MIN),
+            frames: FrameMix::from_size(FrameSize::MIN),
             version: 4,
             vlan: None,
             spread: Spread::NONE,

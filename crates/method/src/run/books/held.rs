@@ -29,7 +29,7 @@ impl Held {
         if trial.path != Path::Device {
             return;
         }
-        for held in books::held(record) {
+        for held in books::pause_counts(record) {
             let sum = self.0.entry((held.port, held.by)).or_default();
             sum.frames += held.frames;
             sum.load += trial.phases.load;

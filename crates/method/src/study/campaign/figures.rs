@@ -117,7 +117,7 @@ impl Group<'_> {
 
 fn over_blocks(group: &Group<'_>, simulated: bool) -> Figure {
     let first = group.figures[0].1;
-    let estimate = BlockEstimate::of(&group.values(), CONFIDENCE);
+    let estimate = BlockEstimate::from_values(&group.values(), CONFIDENCE);
     let all = || group.figures.iter().map(|(_, figure)| *figure);
     let mut conditions = first.conditions.clone();
     conditions.retain(|name, value| all().all(|other| other.conditions.get(name) == Some(value)));
@@ -157,7 +157,7 @@ fn judge(figure: &mut Figure, group: &Group<'_>, groups: &[Group<'_>], shared_pr
     if figure.metric == Metric::RttAdded {
         let rtt = Figure { metric: Metric::Rtt, ..group.figures[0].1.clone() };
         let Some(cable) = Group::find_bypass(&case(&rtt, &shared(&rtt)), groups) else { return };
-        let cable = BlockEstimate::of(&cable.values(), CONFIDENCE);
+        let cable = BlockEstimate::from_values(&cable.values(), CONFIDENCE);
         let floor = cable.map_or(0.0, |cable| (cable.interval.high - cable.interval.low) / 2.0);
         figure.set(Key::BypassRepeatability, floor);
         // The added latency of a block is already a difference.

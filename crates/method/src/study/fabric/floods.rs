@@ -117,7 +117,7 @@ impl Flooding<'_, '_> {
         let Some(slowest) = receivers.min() else {
             return if length == Length::Round { LOAD } else { LOAD.max(Nanos::from_secs(1)) };
         };
-        let FrameRate(fastest) = FrameMix::of(FrameSize::STANDARD_MAX).line_rate(slowest);
+        let FrameRate(fastest) = FrameMix::from_size(FrameSize::STANDARD_MAX).line_rate(slowest);
         Nanos((frames / fastest.max(1.0) * 1e9) as u64).clamp(LOAD, LONGEST)
     }
 

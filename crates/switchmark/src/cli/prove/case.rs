@@ -366,7 +366,9 @@ impl Case {
                 let request = Forwarding {
                     profile,
                     tests: vec![Given::new(tests.clone())],
-                    sizes: of_sizes(sizes)?.map(|size| Given::new(FrameMix::of(size))).collect(),
+                    sizes: of_sizes(sizes)?
+                        .map(|size| Given::new(FrameMix::from_size(size)))
+                        .collect(),
                     search: goals.iter().copied().map(Given::new).collect(),
                     method: Some(Given::new(*search)),
                     ipv6: Some(Given::new(*ipv6)),

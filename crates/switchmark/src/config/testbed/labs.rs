@@ -147,7 +147,7 @@ impl OneDevice {
 impl LabFile {
     /// Paths of kernels and profiles are relative to `base`.
     pub(super) fn resolve(&self, base: &Path) -> Result<LabSpec, Fault> {
-        let mut config = LabSpec::of(self.devices(base)?);
+        let mut config = LabSpec::with_devices(self.devices(base)?);
         self.scale_models(&mut config)?;
         if let Some(hosts) = &self.hosts {
             config.hosts = lab_name::hosts(*hosts.get_ref(), hosts.span())?;

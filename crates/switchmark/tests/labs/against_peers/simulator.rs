@@ -62,7 +62,7 @@ pub fn trial(flows: Vec<(u16, u16, FlowKind)>, load: Nanos) -> Trial {
 
 /// Every host sends frames of 64 octets, at `rate` on the wire, to the one half way round.
 fn half_way_round(hosts: u16, rate: Rate, load: Nanos) -> Trial {
-    let schedule = Schedule::Paced(FrameMix::of(size(64)).line_rate(rate));
+    let schedule = Schedule::Paced(FrameMix::from_size(size(64)).line_rate(rate));
     let kind = FlowKind::Datagrams(Datagrams::plain(size(64), schedule, Backend::Auto, 2));
     let flows = (0..hosts).map(|host| (host, (host + hosts / 2) % hosts, kind.clone()));
     trial(flows.collect(), load)
@@ -113,7 +113,7 @@ fn cost(profile: &Profile, switches: u64, budget: u64) -> (f64, f64) {
     let hosts = profile.edges();
     // Where flows choose their ways by chance some share a cable: below a third no queue grows.
     let rate = Rate(profile.rate.0 / 4);
-    let each = FrameMix::of(size(64)).line_rate(rate).0;
+    let each = FrameMix::from_size(size(64)).line_rate(rate).0;
     let seconds = budget as f64 / events_of_frame(switches) as f64 / each / f64::from(hosts);
     let long = half_way_round(hosts, rate, Nanos::from_secs_f64(seconds));
     let short = half_way_round(hosts, rate, Nanos::from_secs_f64(seconds / 100.0));

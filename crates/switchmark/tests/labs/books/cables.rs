@@ -150,7 +150,7 @@ fn a_host_that_is_made_to_wait_is_named_with_its_share() {
             continue;
         }
         assert_eq!((books.lost, books.deaths.len()), (0, 0), "{books:?} {:?}", record.outcome);
-        let held = books::held(&record);
+        let held = books::pause_counts(&record);
         assert_eq!(held.len(), 3, "{held:?}");
         for (number, held) in (1..=2).zip(&held) {
             let ports = (format!("h{number}/eth1"), format!("sw1/{number}"));
@@ -165,7 +165,7 @@ fn a_host_that_is_made_to_wait_is_named_with_its_share() {
         if !kept_up(&record) {
             continue;
         }
-        let waited = books::held(&record).iter().any(|held| held.frames > 0);
+        let waited = books::pause_counts(&record).iter().any(|held| held.frames > 0);
         assert_eq!((books.lost, waited), (0, false), "{books:?} {:?}", record.ports);
     }
     println!("of the time in which the other one sends, each waited for {shares:.2?}");

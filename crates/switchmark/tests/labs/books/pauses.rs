@@ -46,7 +46,7 @@ fn pauses_stand_beside_the_books() {
         time: Some(Nanos::from_micros(us)),
     };
     let expected = [held("h1/eth1", "sw1/1", 12_310, 65_100), held("h2/eth1", "sw1/2", 0, 0)];
-    assert_eq!(books::held(&record), expected, "{:?}", record.ports);
+    assert_eq!(books::pause_counts(&record), expected, "{:?}", record.ports);
 }
 
 /// As its user runs it: 65.1 ms of all floods' time.

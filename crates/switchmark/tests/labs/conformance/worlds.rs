@@ -164,7 +164,7 @@ fn trial(testbed: &dyn Testbed, scenario: &Scenario, case: &Case, attempt: u32) 
     };
     let kind = match &case.send {
         Load::Datagrams { size: octets, share } => {
-            let mut rate = FrameMix::of(size(*octets)).line_rate(scenario.limit);
+            let mut rate = FrameMix::from_size(size(*octets)).line_rate(scenario.limit);
             rate.0 *= share;
             datagrams(*octets, Schedule::Paced(rate))
         }

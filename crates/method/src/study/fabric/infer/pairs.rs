@@ -41,7 +41,7 @@ impl Inference<'_> {
                 let (said, times): (f64, f64) = met[alive[a] * self.ports + alive[b]];
                 if times > 0.0 { said / times } else { 0.0 }
             };
-            let found = Likeness::of(alive.len(), like).groups(0.0);
+            let found = Likeness::from_similarity(alive.len(), like).groups(0.0);
             let ports = |group: Vec<usize>| group.into_iter().map(|at| alive[at]).collect();
             let found: Vec<Vec<usize>> = found.into_iter().map(ports).collect();
             if found == groups && self.rounds[before..].iter().any(|round| tells(&round)) {

@@ -114,7 +114,7 @@ impl Inference<'_> {
     /// flow, as its first and last frames bound the time.
     fn rate(&self, belief: &Belief, group: usize) -> Option<BlockEstimate> {
         let rates = belief.filled_alone(group, &self.rounds);
-        let mut estimate = BlockEstimate::of(&rates, CONFIDENCE)
+        let mut estimate = BlockEstimate::from_values(&rates, CONFIDENCE)
             .filter(|estimate| estimate.interval.confidence >= CONFIDENCE)?;
         let frames = belief.frames_of_flows(group, &self.rounds);
         estimate.interval.low *= 1.0 - 1.0 / frames;

@@ -36,7 +36,7 @@ impl Measured<'_> {
         if self.own.has_few(q) || cable.has_few(q) {
             row.caveats.insert(Caveat::FewSamples);
         }
-        let repeatability = BlockEstimate::of(&cable.values(at), CONFIDENCE);
+        let repeatability = BlockEstimate::from_values(&cable.values(at), CONFIDENCE);
         let floor = repeatability.map_or(0.0, |e| (e.interval.high - e.interval.low) / 2.0);
         row.set(Key::BypassRepeatability, floor);
         let mut point = match self.ways.another_time() {

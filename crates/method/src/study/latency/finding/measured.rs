@@ -45,8 +45,8 @@ impl<'a> Measured<'a> {
             let own = (0..POINTS.len()).filter(|at| POINTS[*at].0 == metric);
             own.map(|at| self.quantile(&row, at)).collect()
         };
-        let asked = FrameMix::of(self.cell.size);
-        let sent = self.raised_size().map(FrameMix::of);
+        let asked = FrameMix::from_size(self.cell.size);
+        let sent = self.raised_size().map(FrameMix::from_size);
         let mut trips = PathTrips {
             place: self.ways.place(self.way),
             frames: Frames::new(&asked, sent.as_ref(), Headers::default()),
@@ -72,7 +72,7 @@ impl<'a> Measured<'a> {
             return false;
         }
         let surely = |values: &[f64], most: f64| {
-            let estimate = BlockEstimate::of(values, CONFIDENCE);
+            let estimate = BlockEstimate::from_values(values, CONFIDENCE);
             estimate.is_some_and(|estimate| estimate.interval.low > most)
         };
         let samples = &self.own.samples;
@@ -219,7 +219,7 @@ fn signed(sample: &Sample, at: usize) -> f64 {
 
 /// TCP drives a path by itself: it sends faster until frames are lost, which shows as retransmits.
 fn driven(retransmits: &[f64]) -> Driven {
-    match BlockEstimate::of(retransmits, CONFIDENCE) {
+    match BlockEstimate::from_values(retransmits, CONFIDENCE) {
         Some(estimate) if estimate.value > 0.0 => Driven::Lost,
         _ => Driven::HeldBack,
     }

@@ -27,6 +27,6 @@ impl InRounds<'_> {
         let cable: Vec<Vec<f64>> =
             (0..self.times.rounds()).map(of_round).filter(|round| !round.is_empty()).collect();
         let allowance = ALLOWANCE * median(&cable.concat())?.abs();
-        Apart::of(&[self.device.iter().map(&value).collect()], &cable, allowance)
+        Apart::from_rounds(&[self.device.iter().map(&value).collect()], &cable, allowance)
     }
 }

@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_two_requests_come_to_alike_is_sent_once() {
-        let size = |octets| FrameMix::of(FrameSize::new(octets).expect("legal"));
+        let size = |octets| FrameMix::from_size(FrameSize::new(octets).expect("legal"));
         let headers = Headers { version: IpVersion::V6, ..Headers::default() };
         let frames = vec![size(64), size(70), size(128), FrameMix::imix()];
         let all = Frames::all(&ForwardingSpec { frames, headers, ..ForwardingSpec::quick() });

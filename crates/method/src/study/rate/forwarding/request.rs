@@ -297,7 +297,8 @@ impl Forwarding {
 
     fn frames(&self, headers: Headers) -> Result<Vec<FrameMix>, RefusedAt> {
         let lengths = frames_of(&self.ip_lengths, &self.payloads, headers)?;
-        let all = values(&self.sizes).into_iter().chain(lengths.into_iter().map(FrameMix::of));
+        let all =
+            values(&self.sizes).into_iter().chain(lengths.into_iter().map(FrameMix::from_size));
         Ok(once(all.chain(values(&self.mixes))))
     }
 }
@@ -332,7 +333,7 @@ impl Value for Size {
         if text.trim() == "imix" {
             return Ok(FrameMix::imix());
         }
-        FrameSize::read(text).map(FrameMix::of)
+        FrameSize::read(text).map(FrameMix::from_size)
     }
 }
 

@@ -98,7 +98,7 @@ impl ForwardingSpec {
     /// First look: two sizes, flood, throughput and loss curve, short trials.
     pub fn quick() -> Self {
         Self {
-            frames: [FrameSize::MIN, FrameSize::STANDARD_MAX].map(FrameMix::of).to_vec(),
+            frames: [FrameSize::MIN, FrameSize::STANDARD_MAX].map(FrameMix::from_size).to_vec(),
             tests: vec![
                 ForwardingTest::Flood,
                 ForwardingTest::Throughput,
@@ -136,7 +136,7 @@ impl ForwardingSpec {
     pub fn strict() -> Self {
         let suite = &suite::RFC2544;
         Self {
-            frames: suite.frames().into_iter().map(FrameMix::of).collect(),
+            frames: suite.frames().into_iter().map(FrameMix::from_size).collect(),
             duration: Nanos::from_secs(10),
             final_duration: Nanos::from_secs(suite.usual_seconds),
             latency_duration: Nanos::from_secs(120),
@@ -183,7 +183,7 @@ impl Varied for ForwardingSpec {
     }
 
     fn set_size(&mut self, size: FrameSize) -> bool {
-        self.frames = vec![FrameMix::of(size)];
+        self.frames = vec![FrameMix::from_size(size)];
         true
     }
 
