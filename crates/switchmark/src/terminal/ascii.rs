@@ -1,6 +1,7 @@
 //! Text for terminals whose locale has no Unicode.
 //!
-//! Owns which character stands for which. Never touches data: JSON and exports are UTF-8 everywhere.
+//! Owns which character stands for which. Never touches data: JSON and exports are UTF-8
+//! everywhere.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;

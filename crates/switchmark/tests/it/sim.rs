@@ -515,8 +515,8 @@ fn ports_that_can_not_be_measured_between_are_told() {
     }
 }
 
-/// A damaged cable makes one port slow with every partner: it is named, and the switch is not blamed
-/// for its sharing; without it nobody is named.
+/// A damaged cable makes one port slow with every partner: it is named, and the switch is not
+/// blamed for its sharing; without it nobody is named.
 #[test]
 fn a_slow_port_is_named_and_the_switch_not_blamed() {
     let scratch = Scratch::new("slow-port");

@@ -26,8 +26,8 @@ impl DeviceCount {
         self.frames.unwrap_or(0).min(sent)
     }
 
-    /// Uncertainty of [`Self::max_departed`]: frames that may have been others', counted instead of the
-    /// load's.
+    /// Uncertainty of [`Self::max_departed`]: frames that may have been others', counted instead of
+    /// the load's.
     pub fn open(&self, sent: u64) -> u64 {
         let beyond = self.frames.unwrap_or(0).saturating_sub(sent);
         self.others.max(beyond).min(self.max_departed(sent))

@@ -8,8 +8,8 @@ use super::super::infer::{Finding, Group, Uplink};
 use super::{Nonblocking, PortGroups};
 use page::{Caveat, Figure, Key, Verdict};
 
-/// Withdraws a *no* that slow ports explain as well: one port that is slow with every partner lowers
-/// the mean over all pairs, and no control tells it from the device's sharing.
+/// Withdraws a *no* that slow ports explain as well: one port that is slow with every partner
+/// lowers the mean over all pairs, and no control tells it from the device's sharing.
 pub(super) fn excuse(answer: &mut Nonblocking) {
     if answer.value.value == Some(0.0) {
         answer.value.value = None;
