@@ -147,9 +147,9 @@ impl Side for EchoClient {
             Some(gap_ns) => Departures::Every { start: window.start, gap_ns },
         };
         let mut tally = Tally::new(departures, window);
-        let (line, waits) = (&mut self.line, (self.learned, self.least_gap));
+        let (line, learned, gap) = (&mut self.line, self.learned, self.least_gap);
         let end = match self.gap_ns {
-            None => closed::run(line, &mut tally, waits, window, halt)?,
+            None => closed::run(line, &mut tally, learned, gap, window, halt)?,
             Some(gap_ns) => open::run(line, &mut tally, gap_ns, window, halt)?,
         };
         let record = tally.close(self.line.frame_size, window.start, end);

@@ -129,7 +129,7 @@ impl Side for ExchangeResponder {
             Waiting::Datagrams(waiting) => return waiting.run(window, halt),
         };
         let mut report = match wait(&mut newcomers, &end, window, halt)? {
-            Some(tcp) => line::swap((&tcp, end.peer()), &end.flow, window, halt)?,
+            Some(tcp) => line::swap(&tcp, end.peer(), &end.flow, window, halt)?,
             None => {
                 tally::Tally::new(&end.flow, window).report(clock::monotonic().min(window.stop))
             }
@@ -188,7 +188,7 @@ impl Side for ExchangeInitiator {
     /// Swaps messages over the window.
     fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
         match self.0 {
-            Calling::Tcp { tcp, end } => line::swap((&tcp, end.remote), &end.flow, window, halt),
+            Calling::Tcp { tcp, end } => line::swap(&tcp, end.remote, &end.flow, window, halt),
             Calling::Datagrams(calling) => calling.run(window, halt),
         }
     }

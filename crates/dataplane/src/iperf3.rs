@@ -50,7 +50,7 @@ impl Side for Iperf3Client {
         Ok(Self(match end.flow.ways.as_slice() {
             [Way { flow, reverse, kind: FlowKind::Datagrams(asked), limit }] => {
                 let load = Stream::new(asked, *limit).map_err(|why| unsuitable(&why))?;
-                let test = DatagramTest::connect(end, (load, *reverse), halt)?;
+                let test = DatagramTest::connect(end, load, *reverse, halt)?;
                 Kind::Datagrams { flow: *flow, test }
             }
             _ => Kind::Streams(StreamTest::connect(end, halt)?),

@@ -207,7 +207,7 @@ impl Found {
 }
 
 /// Adds line numbers to figures that have none.
-pub(crate) fn in_lines_of(figures: &mut [Figure], (first, last): (usize, usize)) {
+pub(crate) fn in_lines_of(figures: &mut [Figure], first: usize, last: usize) {
     for figure in figures {
         if !figure.conditions.contains_key(&Key::FirstLine) {
             figure.set(Key::FirstLine, first as u64);

@@ -27,7 +27,8 @@ pub(crate) struct Objects {
 impl Objects {
     pub(crate) fn take(
         &mut self,
-        (number, last): (usize, usize),
+        number: usize,
+        last: usize,
         document: Document,
         broken: Option<Broken>,
         found: &mut Found,
@@ -41,7 +42,7 @@ impl Objects {
             if document.value.get("start").is_some() && !document.lists.is_empty() {
                 let before = found.figures.len();
                 let _ = iperf3::read(&document, found);
-                in_lines_of(&mut found.figures[before..], (number, last));
+                in_lines_of(&mut found.figures[before..], number, last);
             }
             self.note(Problem::Broken(why).at(at));
             return;
@@ -66,7 +67,7 @@ impl Objects {
         }
         // Our own rows have their places.
         if document.value.get("schema").is_none() {
-            in_lines_of(&mut found.figures[before..], (number, last));
+            in_lines_of(&mut found.figures[before..], number, last);
         }
         if document.value.is_object() && fping::Hosts::has(&document.value) {
             self.of_hosts = Some((self.of_hosts.map_or(number, |(first, _)| first), last));
@@ -97,20 +98,20 @@ impl Objects {
     }
 
     fn end_events(&mut self, found: &mut Found) {
-        let Some((lines, events)) = self.events.take() else { return };
+        let Some(((first, last), events)) = self.events.take() else { return };
         let before = found.figures.len();
         if let Err(problem) = events.read(found) {
-            self.note(problem.at(lines.0));
+            self.note(problem.at(first));
         }
-        in_lines_of(&mut found.figures[before..], lines);
+        in_lines_of(&mut found.figures[before..], first, last);
     }
 
     pub(crate) fn end(&mut self, found: &mut Found) {
         self.end_events(found);
         let before = found.figures.len();
         std::mem::take(&mut self.hosts).add_to(found);
-        if let Some(lines) = self.of_hosts {
-            in_lines_of(&mut found.figures[before..], lines);
+        if let Some((first, last)) = self.of_hosts {
+            in_lines_of(&mut found.figures[before..], first, last);
         }
     }
 

@@ -66,7 +66,7 @@ pub(crate) fn read(from: impl BufRead) -> Result<Imported, ImportError> {
             }
             let (document, broken) = json::document(&mut source);
             source.prefix = None;
-            read.objects.take((number, source.number), document, broken, &mut read.found);
+            read.objects.take(number, source.number, document, broken, &mut read.found);
         } else {
             source.consume(octets);
             read.line(number, begins, &line);
@@ -243,7 +243,7 @@ impl Read {
             return;
         }
         let figures = &mut self.found.figures[from..];
-        in_lines_of(figures, (span.first, span.last));
+        in_lines_of(figures, span.first, span.last);
         if span.has_unread {
             for figure in figures {
                 figure.doubt(Caveat::UnreadLines);

@@ -89,7 +89,7 @@ impl Lab {
         }
         for device in lab.plan.dropping() {
             let ports = device.ports.iter().map(|port| port.interface.as_str());
-            lab.plan.drops.install((&device.name, lab.namespace(&device.name)?), ports)?;
+            lab.plan.drops.install(&device.name, lab.namespace(&device.name)?, ports)?;
         }
         lab.boot(cables)?;
         for node in lab.nodes() {

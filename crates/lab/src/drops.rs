@@ -43,7 +43,8 @@ impl Drops {
     /// Installs the drops in the node's namespace, at these ports of its bridge.
     pub(crate) fn install<'a>(
         self,
-        (node, namespace): (&str, &Namespace),
+        node: &str,
+        namespace: &Namespace,
         ports: impl Iterator<Item = &'a str>,
     ) -> Result<(), LabError> {
         let failed = |cause: io::Error| {
@@ -81,7 +82,7 @@ impl Drops {
             police: Policer::of_rate(FrameRate(Policer::MOST)),
         };
         let namespace = Namespace::create("a trial of nftables")?;
-        both.install(("a bridge", &namespace), ["p1"].into_iter())
+        both.install("a bridge", &namespace, ["p1"].into_iter())
     }
 }
 

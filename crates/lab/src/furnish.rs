@@ -64,7 +64,7 @@ pub(crate) fn furnish(kernel: &mut Netlink, node: &NodePlan, mtu: u32) -> Result
     let loopback = kernel.link("lo")?.index;
     kernel.set_up(loopback)?;
     for ip in &node.loopbacks {
-        add_address(kernel, loopback, (*ip, 32), families)?;
+        add_address(kernel, loopback, *ip, 32, families)?;
     }
     let mut bridges = BTreeMap::new();
     for name in &node.bridges {
@@ -82,8 +82,8 @@ pub(crate) fn furnish(kernel: &mut Netlink, node: &NodePlan, mtu: u32) -> Result
         if let Some(limit) = plan.limit {
             hold_to(kernel, index, limit)?;
         }
-        if let Some(address) = plan.address {
-            add_address(kernel, index, address, families)?;
+        if let Some((ip, prefix)) = plan.address {
+            add_address(kernel, index, ip, prefix, families)?;
         }
         kernel.set_up(index)?;
         introduce(kernel, index, plan, mtu)?;
@@ -164,7 +164,8 @@ pub(crate) fn add_routes(
 fn add_address(
     kernel: &mut Netlink,
     index: u32,
-    (ip, prefix): (Ipv4Addr, u8),
+    ip: Ipv4Addr,
+    prefix: u8,
     families: Families,
 ) -> Result<(), NetlinkError> {
     for family in families.both() {

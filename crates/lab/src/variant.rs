@@ -234,7 +234,7 @@ impl Lab {
     fn gro_on(&self, subject: &SubjectPlan, state: &mut State) -> Result<(), LabError> {
         for node in &subject.devices {
             for port in self.ports_of(node) {
-                self.set_feature((node, &port), (GRO, true), state)?;
+                self.set_feature(node, &port, GRO, true, state)?;
             }
         }
         Ok(())
@@ -242,8 +242,10 @@ impl Lab {
 
     fn set_feature(
         &self,
-        (node, port): (&str, &str),
-        (feature, on): (&str, bool),
+        node: &str,
+        port: &str,
+        feature: &str,
+        on: bool,
         state: &mut State,
     ) -> Result<(), LabError> {
         let before = self.netlink(node, |kernel| {
@@ -286,7 +288,7 @@ impl Lab {
         for host in &self.plan().hosts {
             for port in host.ports.iter().filter(|port| is_port_of(port.far_end(), subject)) {
                 for interface in &port.interfaces {
-                    self.set_feature((&host.name, interface), (CHECKSUM, false), state)?;
+                    self.set_feature(&host.name, interface, CHECKSUM, false, state)?;
                 }
             }
         }

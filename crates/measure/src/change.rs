@@ -212,7 +212,7 @@ impl Detector {
         let points = self.past.latest();
         let residual: Vec<f64> = points.iter().map(Point::residual).collect();
         let when = split(&residual, direction, RECENT)?;
-        let change = estimate::change(&points, &when, (seen, kind, direction))?;
+        let change = estimate::change(&points, &when, seen, kind, direction)?;
         let first = points[when.first].at;
         self.fresh = self.past.settle(first).then_some(first);
         Some(change)

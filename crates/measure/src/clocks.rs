@@ -114,7 +114,7 @@ impl ClockBounds {
             .collect();
         let corners: Vec<(f64, f64)> = candidates(&bounds, steepest)
             .into_iter()
-            .filter(|line| holds(*line, &bounds))
+            .filter(|&(ahead, drift)| holds(ahead, drift, &bounds))
             .collect();
         (!corners.is_empty()).then_some(Self { origin, base_ns, corners })
     }
@@ -163,7 +163,7 @@ fn candidates(bounds: &[Bound], steepest: f64) -> Vec<(f64, f64)> {
     all
 }
 
-fn holds((ahead, drift): (f64, f64), bounds: &[Bound]) -> bool {
+fn holds(ahead: f64, drift: f64, bounds: &[Bound]) -> bool {
     bounds.iter().all(|bound| {
         let line = ahead + drift * bound.at;
         if bound.is_upper { line <= bound.ahead + SLACK_NS } else { line >= bound.ahead - SLACK_NS }

@@ -218,7 +218,7 @@ impl Netlink {
         peer.attributes = vec![LinkAttribute::IfName(b.to_owned())];
         peer.attributes.extend(own());
         let data = InfoData::Veth(InfoVeth::Peer(peer));
-        self.create_link(context, a, (InfoKind::Veth, data), own().to_vec())
+        self.create_link(context, a, InfoKind::Veth, data, own().to_vec())
     }
 
     /// Creates a bridge that sends no frame of its own: no spanning tree, no multicast snooping.
@@ -230,7 +230,7 @@ impl Netlink {
             InfoBridge::StpState(BridgeStpState::Disabled),
             InfoBridge::MulticastSnooping(false),
         ]);
-        self.create_link(context, name, (InfoKind::Bridge, data), Vec::new())
+        self.create_link(context, name, InfoKind::Bridge, data, Vec::new())
     }
 
     /// Creates an ifb link, down: frames sent out of it pass its queue and then arrive again at the
@@ -273,7 +273,8 @@ impl Netlink {
         &mut self,
         context: Context<'_>,
         name: &str,
-        (kind, data): (InfoKind, InfoData),
+        kind: InfoKind,
+        data: InfoData,
         more: Vec<LinkAttribute>,
     ) -> Result<(), NetlinkError> {
         let mut message = LinkMessage::default();

@@ -104,7 +104,7 @@ impl Scene<'_> {
         let edge = Edge(number);
         let port = self.topology.port(place).ok_or_else(gone)?;
         let rate = port.rate.unwrap_or(self.profile.rate);
-        let (far, addresses) = match &port.cable {
+        let (far, (mac, address)) = match &port.cable {
             CableEnd::Device { .. } => (Far::Edge(edge), topology::across(self.profile, edge)),
             CableEnd::Host(peer) => {
                 let peer_edge = Edge(number ^ 1);
@@ -114,11 +114,9 @@ impl Scene<'_> {
                 (Far::Nic(peer, away.into()), topology::direct(number))
             }
         };
-        let HostModel { sends_at_most, queue, mtu, .. } = self.hosts;
         let own = u64::from(*names.get(place).ok_or_else(gone)?);
         let jitter = Jitter::new(seed, own);
-        let room = (queue.0, *mtu);
-        let mut nic = Nic::new((place.clone(), far), addresses, rate, *sends_at_most, room, jitter);
+        let mut nic = Nic::new(place.clone(), far, mac, address, rate, self.hosts, jitter);
         nic.mortal = self.hosts.dies.is_some_and(|death| death.host == number);
         Ok(nic)
     }
@@ -164,7 +162,7 @@ impl Builder<'_> {
         let lanes = self.there_and_back(flow, ends)?;
         self.lanes.extend(lanes);
         match &flow.kind {
-            FlowKind::Datagrams(asked) => self.load(flow, asked, (lanes[0], ends[1])),
+            FlowKind::Datagrams(asked) => self.load(flow, asked, lanes[0], ends[1]),
             FlowKind::Echo(asked) => self.echo(flow, asked, lanes),
             FlowKind::Bulk(asked) => self.bulk(flow, asked, lanes),
             FlowKind::Exchange(asked) => self.exchange(flow, asked, lanes),
@@ -199,7 +197,8 @@ impl Builder<'_> {
         &mut self,
         flow: &Flow,
         asked: &trial::Datagrams,
-        way: (Lane, u32),
+        lane: Lane,
+        to: u32,
     ) -> Result<(), Unfit> {
         let tag = if asked.headers.vlan.is_some() { VLAN_TAG } else { 0 };
         self.fits(flow, asked.frames.largest().octets() - tag)?;
@@ -219,12 +218,13 @@ impl Builder<'_> {
             return Err(Unfit::Trial(reason));
         }
         let place = self.flows.loads.len() as u32;
-        let nic = &self.nics[way.0.nic as usize];
+        let nic = &self.nics[lane.nic as usize];
         let shortest = asked.frames.pattern().iter().map(|size| nic.slot(size.octets())).min();
         // Flow numbers follow the port numbers.
         let jitter = Jitter::new(self.seed, self.nics.len() as u64 + u64::from(place));
-        let late = (jitter, shortest.unwrap_or_default());
-        self.flows.loads.push(Load::new(asked, way, place, self.window, late));
+        let shortest = shortest.unwrap_or_default();
+        let load = Load::new(asked, lane, to, place, self.window, jitter, shortest);
+        self.flows.loads.push(load);
         Ok(())
     }
 
@@ -283,10 +283,10 @@ impl Builder<'_> {
         let place = self.flows.bulks.len() as u32;
         let first = self.flows.streams.len() as u32;
         for stream in 0..asked.streams {
-            self.stream((Owner::Bulk(place, stream), None), lanes, config, self.window.stop);
+            self.stream(Owner::Bulk(place, stream), None, lanes, config, self.window.stop);
         }
         let alarm = self.alarm(Alarm::Bulk(place));
-        self.flows.bulks.push(Bulk::new(asked, config.mss, (first, alarm), self.window));
+        self.flows.bulks.push(Bulk::new(asked, config.mss, first, alarm, self.window));
         Ok(())
     }
 
@@ -311,16 +311,9 @@ impl Builder<'_> {
                 exchange::Carrier::Streams(self.both_ways(owners, lanes, config))
             }
             trial::Carrier::Datagrams { credits } => {
-                let HostModel { mtu, queue, .. } = self.scene.hosts;
-                let size = (asked.message.0, *mtu);
+                let (hosts, message) = (self.scene.hosts, asked.message.0);
                 let way = |end: u32, lanes| {
-                    ExchangeWay::new(
-                        (place, end),
-                        lanes,
-                        size,
-                        (credits, queue.0),
-                        self.window.stop,
-                    )
+                    ExchangeWay::new(place, end, lanes, message, hosts, credits, self.window.stop)
                 };
                 let [there, back] = lanes;
                 let ways = [way(0, [there, back]), way(1, [back, there])];
@@ -362,7 +355,7 @@ impl Builder<'_> {
         let servers = Servers { jobs, replicas, disks };
         let alarm = self.alarm(Alarm::Storage(place));
         let seed = chance::scatter(self.seed, u64::from(flow.id));
-        self.flows.storages.push(Storage::new(asked, (place, alarm), servers, self.window, seed));
+        self.flows.storages.push(Storage::new(asked, place, alarm, servers, self.window, seed));
         Ok(())
     }
 
@@ -391,14 +384,15 @@ impl Builder<'_> {
         let first = self.flows.streams.len() as u32;
         let partners = [Some(first + 1), Some(first)];
         [
-            self.stream((owners[0], partners[0]), [there, back], config, closed),
-            self.stream((owners[1], partners[1]), [back, there], config, closed),
+            self.stream(owners[0], partners[0], [there, back], config, closed),
+            self.stream(owners[1], partners[1], [back, there], config, closed),
         ]
     }
 
     fn stream(
         &mut self,
-        (owner, partner): (Owner, Option<u32>),
+        owner: Owner,
+        partner: Option<u32>,
         [data, acks]: [Lane; 2],
         config: Config,
         silent: Picos,

@@ -32,7 +32,8 @@ impl Bulk {
     pub(crate) fn new(
         asked: &trial::Bulk,
         mss: u32,
-        (first, alarm): (u32, u32),
+        first: u32,
+        alarm: u32,
         window: Window,
     ) -> Self {
         let interval = Picos::from(asked.interval);

@@ -34,7 +34,8 @@ impl Conversation {
         ground: &mut SharedState,
         streams: &mut [Stream],
         back: bool,
-        (operation, octets): (u32, u64),
+        operation: u32,
+        octets: u64,
     ) {
         let way = &mut self.ways[usize::from(back)];
         way.upto += octets;

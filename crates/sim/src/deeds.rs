@@ -42,8 +42,8 @@ pub(crate) fn carry_out(
                 learning::announce(world);
                 RESET_TIME
             }
-            Deed::Do { name } => change(trial, world, (name, true))?,
-            Deed::Undo { name } => change(trial, world, (name, false))?,
+            Deed::Do { name } => change(trial, world, name, true)?,
+            Deed::Undo { name } => change(trial, world, name, false)?,
         };
         deeds.push(DeedRecord { at: (at - window.start).to_nanos(), took });
     }
@@ -51,7 +51,7 @@ pub(crate) fn carry_out(
 }
 
 /// Performs a deed, or undoes it; returns its duration.
-fn change(trial: &Trial, world: &mut World, (name, on): (&str, bool)) -> Result<Nanos, Unfit> {
+fn change(trial: &Trial, world: &mut World, name: &str, on: bool) -> Result<Nanos, Unfit> {
     let unfit = |why: &str| Unfit::Trial(format!("deed `{name}`: {why}"));
     let port = trial.receiver().ok_or_else(|| unfit("no flow is measured"))?;
     let nics = &world.hosts.ground.nics;

@@ -118,7 +118,7 @@ impl Echo {
                 let stamp = turns.due(self.next);
                 let down = self.is_down(ground);
                 if stamp < self.window.stop && !down {
-                    self.ask(ground, streams, (self.next, stamp));
+                    self.ask(ground, streams, self.next, stamp);
                 }
                 self.next += 1;
                 let next = turns.due(self.next);
@@ -152,7 +152,7 @@ impl Echo {
         self.next += 1;
         self.waiting = Some(number);
         self.asked_at = ground.now;
-        self.ask(ground, streams, (number, ground.now));
+        self.ask(ground, streams, number, ground.now);
         let patience = match self.carrier {
             Carrier::Frames(_) => self.patience.wait(),
             Carrier::Streams(..) => Picos::MAX.saturating_sub(ground.now),
@@ -160,12 +160,7 @@ impl Echo {
         ground.set_alarm(self.alarm, (ground.now + patience).min(self.window.stop));
     }
 
-    fn ask(
-        &mut self,
-        ground: &mut SharedState,
-        streams: &mut [Stream],
-        (number, stamp): (u64, Picos),
-    ) {
+    fn ask(&mut self, ground: &mut SharedState, streams: &mut [Stream], number: u64, stamp: Picos) {
         let left = match self.carrier {
             Carrier::Frames([there, _]) => {
                 let probe = Probe { flow: self.place, mark: ASK, number, stamp };
@@ -191,7 +186,7 @@ impl Echo {
             let tag = ground.flight.probe(Kind::Echo, Probe { mark: ANSWER, ..*probe });
             ground.send(&back, self.frame_size.octets(), tag);
         } else {
-            self.answer(ground, streams, (probe.number, probe.stamp));
+            self.answer(ground, streams, probe.number, probe.stamp);
         }
     }
 
@@ -200,7 +195,8 @@ impl Echo {
         &mut self,
         ground: &mut SharedState,
         streams: &mut [Stream],
-        (back, octets): (bool, u64),
+        back: bool,
+        octets: u64,
     ) {
         let Carrier::Streams([_, answers], _) = self.carrier else { return };
         let whole = octets / self.payloads[usize::from(back)];
@@ -217,7 +213,7 @@ impl Echo {
             self.answered += 1;
             // A closed loop has only one request in flight.
             let asked = self.turns.map_or(self.asked_at, |turns| turns.due(number));
-            self.answer(ground, streams, (number, asked));
+            self.answer(ground, streams, number, asked);
         }
     }
 
@@ -225,7 +221,8 @@ impl Echo {
         &mut self,
         ground: &mut SharedState,
         streams: &mut [Stream],
-        (number, stamp): (u64, Picos),
+        number: u64,
+        stamp: Picos,
     ) {
         if ground.now >= self.window.closed || !self.answers.arrive(number) {
             return;

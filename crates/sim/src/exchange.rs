@@ -111,7 +111,9 @@ impl Exchange {
         &mut self,
         ground: &mut SharedState,
         streams: &mut [Stream],
-        (from, more, all): (usize, u64, u64),
+        from: usize,
+        more: u64,
+        all: u64,
     ) {
         let end = 1 - from;
         self.count(ground.now, end, more);
@@ -170,7 +172,7 @@ impl Exchange {
     }
 
     pub(crate) fn record(self) -> ExchangeRecord {
-        let frames = match &self.carrier {
+        let [there, back] = match &self.carrier {
             Carrier::Streams(_) => [(0, 0); 2],
             // End i sends way i.
             Carrier::Frames(ways) => [&ways[0], &ways[1]].map(|way| (way.received(), way.lost())),
@@ -178,7 +180,7 @@ impl Exchange {
         // Each end waits for a message throughout the load.
         let elapsed = (self.window.stop - self.window.start).to_nanos();
         let message = self.message;
-        let receipts = |end: End, (frames, lost): (u64, u64)| ReceiptRecord {
+        let receipts = |end: End, frames: u64, lost: u64| ReceiptRecord {
             messages: end.messages,
             octets: ByteCount(end.messages * message),
             elapsed,
@@ -188,6 +190,9 @@ impl Exchange {
             lost,
         };
         let [from, to] = self.ends;
-        ExchangeRecord { forward: receipts(to, frames[0]), backward: receipts(from, frames[1]) }
+        ExchangeRecord {
+            forward: receipts(to, there.0, there.1),
+            backward: receipts(from, back.0, back.1),
+        }
     }
 }

@@ -7,6 +7,7 @@
 use measure::Picos;
 use trial::credits::{Inbound, Outbound, Progress};
 
+use crate::HostModel;
 use crate::flight::{Kind, Probe};
 use crate::shared_state::{Lane, SharedState};
 
@@ -37,20 +38,22 @@ pub(crate) struct ExchangeWay {
 }
 
 impl ExchangeWay {
-    /// Creates a direction for messages of the given octets, in packets of at most `mtu` octets.
-    /// The host's queue holds `room` octets of them.
+    /// Creates a direction for messages of the given octets, in packets of at most the hosts' MTU.
+    /// A host's queue limits the credits.
     pub(crate) fn new(
-        (flow, end): (u32, u32),
+        flow: u32,
+        end: u32,
         [there, back]: [Lane; 2],
-        (message, mtu): (u64, u32),
-        (credits, room): (u16, u64),
+        message: u64,
+        hosts: &HostModel,
+        credits: u16,
         silent: Picos,
     ) -> Self {
-        let most = u64::from(mtu - PACKET_OVERHEAD);
+        let most = u64::from(hosts.mtu - PACKET_OVERHEAD);
         let parts = message.div_ceil(most).max(1);
         let last = (message - (parts - 1) * most) as u32;
         let frame = |payload: u32| (payload + FRAME_OVERHEAD).max(SHORTEST);
-        let fit = room / u64::from(frame(most as u32));
+        let fit = hosts.queue.0 / u64::from(frame(most as u32));
         let credits = u64::from(credits).min(fit).max(1);
         Self {
             flow,

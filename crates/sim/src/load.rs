@@ -127,10 +127,12 @@ impl Load {
     /// time of the shortest frame.
     pub(crate) fn new(
         asked: &Datagrams,
-        (lane, to): (Lane, u32),
+        lane: Lane,
+        to: u32,
         place: u32,
         window: Window,
-        (jitter, shortest): (Jitter, Picos),
+        jitter: Jitter,
+        shortest: Picos,
     ) -> Self {
         let start = window.start;
         let load = (window.stop - start).to_nanos();
@@ -143,7 +145,7 @@ impl Load {
             Schedule::Burst(frames) => Pace::Greedy { most: frames },
             Schedule::Paced(rate) => turns(Turns::paced(start, load, rate)),
             Schedule::Falling { from, to, after } => {
-                turns(Turns::falling(start, load, (from, to), after))
+                turns(Turns::falling(start, load, from, to, after))
             }
         };
         let conversations = asked.headers.spread.conversations();

@@ -11,12 +11,13 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::net::Ipv4Addr;
 
 use device::{Edge, Frame, Mac};
-use measure::{FrameRate, Picos, Rate};
+use measure::{Picos, Rate};
 use trial::PortRef;
 use trial::counters::{
     QDISC_DROPS, RX_DROPPED, RX_OTHERHOST, RX_PACKETS, RX_PAUSE, TX_DROPPED, TX_PACKETS,
 };
 
+use crate::HostModel;
 use crate::jitter::Jitter;
 use crate::stations::Stations;
 
@@ -102,17 +103,18 @@ pub(crate) struct Nic {
 }
 
 impl Nic {
-    /// Creates an idle port with a queue of `room` octets, for IP packets of up to `mtu`.
+    /// Creates an idle port with the hosts' queue, frame rate limit and MTU.
     pub(crate) fn new(
-        (place, far): (PortRef, Far),
-        (mac, address): (Mac, Ipv4Addr),
+        place: PortRef,
+        far: Far,
+        mac: Mac,
+        address: Ipv4Addr,
         rate: Rate,
-        limit: Option<FrameRate>,
-        (room, mtu): (u64, u32),
+        hosts: &HostModel,
         jitter: Jitter,
     ) -> Self {
         let bits = 8_000_000_000_000;
-        let largest = u64::from(mtu) + ETHERNET + PREAMBLE_AND_GAP;
+        let largest = u64::from(hosts.mtu) + ETHERNET + PREAMBLE_AND_GAP;
         Self {
             place,
             far,
@@ -129,13 +131,13 @@ impl Nic {
             pulls: VecDeque::new(),
             rate,
             octet: (rate.0 > 0 && bits % rate.0 == 0).then(|| bits / rate.0),
-            least: limit.map_or(Picos::ZERO, |limit| Picos((1e12 / limit.0) as u64)),
+            least: hosts.sends_at_most.map_or(Picos::ZERO, |limit| Picos((1e12 / limit.0) as u64)),
             largest: Picos::to_send(largest, rate),
             jitter,
             turn: 0,
             queue: VecDeque::new(),
             waiting: 0,
-            room,
+            room: hosts.queue.0,
         }
     }
 

@@ -37,7 +37,8 @@ impl Baseline {
     pub(crate) fn changes(
         &self,
         world: &World,
-        (profile, topology): (&Profile, &Topology),
+        profile: &Profile,
+        topology: &Topology,
     ) -> Vec<PortCounters> {
         let nics = &world.hosts.ground.nics;
         let change = |edge: Edge| {

@@ -68,7 +68,8 @@ pub(crate) struct Storage {
 impl Storage {
     pub(crate) fn new(
         asked: &trial::Storage,
-        (place, alarm): (u32, u32),
+        place: u32,
+        alarm: u32,
         servers: Servers,
         window: Window,
         seed: u64,
@@ -108,7 +109,7 @@ impl Storage {
         operation.since = ground.now;
         let octets = REQUEST + if operation.write { self.asked.bs.0 } else { 0 };
         let job = &mut self.servers.jobs[usize::from(operation.job)];
-        job.send_message(ground, streams, false, (number, octets));
+        job.send_message(ground, streams, false, number, octets);
     }
 
     /// Handles the messages that are complete now that more octets of a direction are in order.
@@ -130,7 +131,7 @@ impl Storage {
             match (replica, back) {
                 (None, false) => self.serve(ground, streams, disks, number),
                 (None, true) => self.complete(ground, streams, number),
-                (Some(replica), false) => self.ask_disk(ground, disks, (number, replica + 1)),
+                (Some(replica), false) => self.ask_disk(ground, disks, number, replica + 1),
                 (Some(_), true) => self.one_has_it(ground, streams, number),
             }
         }
@@ -148,12 +149,12 @@ impl Storage {
         let copies = if operation.write { self.servers.replicas.len() } else { 0 };
         operation.missing = 1 + copies as u16;
         for replica in &mut self.servers.replicas[..copies] {
-            replica.send_message(ground, streams, false, (number, REQUEST + self.asked.bs.0));
+            replica.send_message(ground, streams, false, number, REQUEST + self.asked.bs.0);
         }
-        self.ask_disk(ground, disks, (number, 0));
+        self.ask_disk(ground, disks, number, 0);
     }
 
-    fn ask_disk(&self, ground: &mut SharedState, disks: &mut [Disk], (number, server): (u32, u16)) {
+    fn ask_disk(&self, ground: &mut SharedState, disks: &mut [Disk], number: u32, server: u16) {
         let disk = &mut disks[self.servers.disks[usize::from(server)] as usize];
         let ticket = Ticket { flow: self.place, operation: number, server };
         disk.ask(ground, self.operations[number as usize].write, ticket);
@@ -170,7 +171,7 @@ impl Storage {
             None => self.one_has_it(ground, streams, ticket.operation),
             Some(replica) => {
                 let replica = &mut self.servers.replicas[usize::from(replica)];
-                replica.send_message(ground, streams, true, (ticket.operation, ANSWER));
+                replica.send_message(ground, streams, true, ticket.operation, ANSWER);
             }
         }
     }
@@ -182,7 +183,7 @@ impl Storage {
         if operation.missing == 0 {
             let octets = ANSWER + if operation.write { 0 } else { self.asked.bs.0 };
             let job = &mut self.servers.jobs[usize::from(operation.job)];
-            job.send_message(ground, streams, true, (number, octets));
+            job.send_message(ground, streams, true, number, octets);
         }
     }
 

@@ -72,7 +72,7 @@ impl VirtualTestbed {
         world.hosts.begin(window);
         let deeds = deeds::carry_out(trial, &mut world, window, self.stop.as_deref())?;
         world.run(window.closed, self.stop.as_deref())?;
-        let ports = before.changes(&world, (&self.profile, topology));
+        let ports = before.changes(&world, &self.profile, topology);
         let flows = flow_records(&trial.flows, world.hosts.flows);
         let outcome = judge(trial, &flows, &ports, &[]);
         Ok(TrialRecord {

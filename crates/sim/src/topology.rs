@@ -92,16 +92,16 @@ fn name(number: u16) -> String {
 
 fn to_network(profile: &Profile, edge: Edge) -> HostPort {
     let cable = CableEnd::Device { device: profile.name.clone(), port: port_name(profile, edge) };
-    port(TO_NETWORK, address(profile, edge), cable, (edge, profile.edge_rate(edge)))
+    port(TO_NETWORK, address(profile, edge), cable, edge, profile.edge_rate(edge))
 }
 
 fn to_peer(profile: &Profile, number: u16) -> HostPort {
     let cable = CableEnd::Host(PortRef { host: name(number ^ 1), port: TO_PEER.to_owned() });
     let rate = direct_rate(profile, number);
-    port(TO_PEER, direct_address(number), cable, (Edge(number), rate))
+    port(TO_PEER, direct_address(number), cable, Edge(number), rate)
 }
 
-fn port(name: &str, address: Ipv4Addr, cable: CableEnd, (edge, rate): (Edge, Rate)) -> HostPort {
+fn port(name: &str, address: Ipv4Addr, cable: CableEnd, edge: Edge, rate: Rate) -> HostPort {
     let number = u32::from(edge.0) + 1;
     let first = Ipv4Addr::from_bits(BLOCKS + (number << 8));
     let block = |first| AddressBlock { first, count: 256 };

@@ -59,7 +59,8 @@ impl Turns {
     pub(crate) fn falling(
         start: Picos,
         load: Nanos,
-        (from, to): (FrameRate, FrameRate),
+        from: FrameRate,
+        to: FrameRate,
         after: Nanos,
     ) -> Self {
         let after = after.min(load);
@@ -114,7 +115,7 @@ mod tests {
         let table = [
             Turns::paced(START, second, FrameRate(30_000.0)),
             Turns::paced(START, second, FrameRate(1_488_095.238)),
-            Turns::falling(START, second, (FrameRate(7_000.0), FrameRate(3.0)), second / 2),
+            Turns::falling(START, second, FrameRate(7_000.0), FrameRate(3.0), second / 2),
         ];
         for (turns, total) in table.into_iter().zip([30_000, 1_488_095, 3_501]) {
             assert_eq!(turns.total(), total);

@@ -350,12 +350,12 @@ impl Hosts {
                 flows.bulks[bulk as usize].arrive(ground.now, stream, more);
             }
             Owner::Echo(echo, back) => {
-                flows.echoes[echo as usize].progress(ground, &mut flows.streams, (back, all));
+                flows.echoes[echo as usize].progress(ground, &mut flows.streams, back, all);
             }
             Owner::Exchange(exchange, back) => {
                 let exchange = &mut flows.exchanges[exchange as usize];
                 let from = usize::from(back);
-                exchange.progress(ground, &mut flows.streams, (from, more, all));
+                exchange.progress(ground, &mut flows.streams, from, more, all);
             }
             Owner::Storage(storage, over, back) => {
                 let heard = Heard { over, back, octets: all };

@@ -130,7 +130,7 @@ impl AddressBlock {
     /// Returns the address and port of frame `number` if frames use all addresses in turn, and
     /// `ports` ports from `lowest` on.
     #[inline]
-    pub fn end_at(&self, (lowest, ports): (u16, u16), number: u64) -> SocketAddr {
+    pub fn end_at(&self, lowest: u16, ports: u16, number: u64) -> SocketAddr {
         let above = (number % u64::from(ports.max(1))) as u16;
         SocketAddr::new(self.at(number), lowest.wrapping_add(above))
     }

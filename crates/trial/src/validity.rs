@@ -318,14 +318,14 @@ fn datagram_load(id: u16, asked: &Datagrams, record: &DatagramsRecord) -> Vec<De
         }
         Schedule::Paced(rate) => {
             let due = rate.0 * sending.as_secs_f64();
-            paced_load(id, asked, record, (rate, due))
+            paced_load(id, asked, record, rate, due)
         }
         Schedule::Falling { from, to, after } => {
             let (high, low) = (sending.min(after), sending.saturating_sub(after));
             let due = from.0 * high.as_secs_f64() + to.0 * low.as_secs_f64();
             let mean = due / sending.as_secs_f64().max(f64::MIN_POSITIVE);
             // A sender that stopped before the change of rate has not shown the load after it.
-            let mut defects = paced_load(id, asked, record, (FrameRate(mean), due));
+            let mut defects = paced_load(id, asked, record, FrameRate(mean), due);
             if sending <= after && defects.is_empty() {
                 let sent = record.sending_rate().0;
                 defects.push(Defect::OfferedLoad { flow: id, asked: to.0, sent });
@@ -340,7 +340,8 @@ fn paced_load(
     id: u16,
     asked: &Datagrams,
     record: &DatagramsRecord,
-    (rate, due): (FrameRate, f64),
+    rate: FrameRate,
+    due: f64,
 ) -> Vec<Defect> {
     let mut defects = Vec::new();
     let gaps = record.sent.saturating_sub(1) as f64;

@@ -89,7 +89,7 @@ impl Side for Source {
             streams.push(tcp);
         }
         let (remote, interval) = (end.remote, end.flow.interval);
-        Ok(Self::over(streams, hello::OCTETS as u64, (remote, interval), congestion_control))
+        Ok(Self::over(streams, hello::OCTETS as u64, remote, interval, congestion_control))
     }
 
     /// Sends from the window's start to its stop, and closes every stream by the window's close.
@@ -136,7 +136,8 @@ impl Source {
     pub(crate) fn over(
         streams: Vec<TcpStream>,
         greeting: u64,
-        (remote, interval): (SocketAddr, Nanos),
+        remote: SocketAddr,
+        interval: Nanos,
         congestion_control: String,
     ) -> Self {
         let stream = |tcp| Stream { tcp, greeting, written: AtomicU64::new(0) };

@@ -108,7 +108,7 @@ fn attempt(backend: Backend, spec: &End<Traffic>) -> Result<Opened, Unfit> {
             udp_socket::check(spec)?;
             let (socket, from) = udp_socket::connect(spec)?;
             let output = Output::udp(socket, Frames::payloads(spec)?);
-            Ok(handed((output, "a udp socket sends".to_owned()), from))
+            Ok(handed(output, "a udp socket sends".to_owned(), from))
         }
         Backend::UdpGso => by_way(spec, Way::find(spec)?, super_frames),
     }
@@ -120,10 +120,11 @@ fn by_way(
     open: impl FnOnce(&End<Traffic>, Way) -> Result<(Output, String), Unfit>,
 ) -> Result<Opened, Unfit> {
     let from = way.source;
-    Ok(handed(open(spec, way)?, from))
+    let (output, how) = open(spec, way)?;
+    Ok(handed(output, how, from))
 }
 
-fn handed((output, how): (Output, String), from: SocketAddr) -> Opened {
+fn handed(output: Output, how: String, from: SocketAddr) -> Opened {
     Opened { transmitter: Transmitter::Handed(Box::new(output)), how, from }
 }
 

@@ -88,8 +88,8 @@ pub(super) fn run(
             load.run_paced(schedule, window, halt)?
         }
         Schedule::Falling { from, to, after } => {
-            let gaps = (gap_ns(from), gap_ns(to));
-            let schedule = Pacer::falling(&window, gaps, after, limit, burst_limit);
+            let (from, to) = (gap_ns(from), gap_ns(to));
+            let schedule = Pacer::falling(&window, from, to, after, limit, burst_limit);
             load.run_paced(schedule, window, halt)?
         }
     };

@@ -70,7 +70,8 @@ impl Pacer {
     /// `to` nanoseconds from then on.
     pub(crate) fn falling(
         window: &Window,
-        (from, to): (f64, f64),
+        from: f64,
+        to: f64,
         after: Nanos,
         limit: u64,
         burst_limit: u32,
@@ -221,7 +222,7 @@ mod tests {
         // 1 ms at a frame every 10 us, then 1 ms at one every 40 us.
         let window = window(2_000_000);
         let after = Nanos(1_000_000);
-        let of = |limit| Pacer::falling(&window, (10_000.0, 40_000.0), after, limit, 8);
+        let of = |limit| Pacer::falling(&window, 10_000.0, 40_000.0, after, limit, 8);
         let mut schedule = of(u64::MAX);
         let at = |offset: u64| window.start + Nanos(offset);
         for (now, come, next) in [
@@ -241,9 +242,9 @@ mod tests {
         assert_eq!(schedule.late(), 100, "400 us after the second part's first");
         assert_eq!(of(110).come(Nanos(u64::MAX)), 110);
         // One that falls after its end, and one that fell before its start.
-        let late = Pacer::falling(&window, (10_000.0, 1.0), Nanos(9_000_000), u64::MAX, 8);
+        let late = Pacer::falling(&window, 10_000.0, 1.0, Nanos(9_000_000), u64::MAX, 8);
         assert_eq!((late.total, late.next_look(at(0))), (200, at(10_000)));
-        let at_once = Pacer::falling(&window, (1.0, 10_000.0), Nanos::ZERO, u64::MAX, 8);
+        let at_once = Pacer::falling(&window, 1.0, 10_000.0, Nanos::ZERO, u64::MAX, 8);
         assert_eq!((at_once.total, at_once.come(at(0))), (200, 1));
     }
 

@@ -96,7 +96,7 @@ impl Side for Receiver {
             }
         }
         let drops = intake.close(&mut tally)?;
-        Ok(tally.report(self.backend.as_str(), self.reason, (window.closed, drops)))
+        Ok(tally.report(self.backend.as_str(), self.reason, window.closed, drops))
     }
 }
 

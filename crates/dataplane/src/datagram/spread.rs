@@ -113,7 +113,7 @@ fn mac_address(low: u64) -> MacAddr {
 #[inline]
 fn place(base: SocketAddr, ports: u16, range: Option<AddressBlock>, number: u64) -> SocketAddr {
     let addresses = range.unwrap_or(AddressBlock::single(base.ip()));
-    addresses.end_at((base.port(), ports), number)
+    addresses.end_at(base.port(), ports, number)
 }
 
 fn unsuitable(what: &str) -> FlowError {

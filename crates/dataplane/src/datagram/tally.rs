@@ -170,7 +170,8 @@ impl Tally {
         self,
         backend: &str,
         reason: String,
-        (closed, socket_drops): (Nanos, u64),
+        closed: Nanos,
+        socket_drops: u64,
     ) -> DatagramsRecord {
         let delays = self.delays.map(|histogram| Delays { clocks: Clocks::Same, histogram });
         DatagramsRecord {

@@ -95,7 +95,7 @@ impl Way {
             }
             let next_hop = route.gateway.unwrap_or(to.ip());
             let hop =
-                first_hop(&mut netlink, route.index, next_hop, (from, to), &way.reserved, spec)?;
+                first_hop(&mut netlink, route.index, next_hop, from, to, &way.reserved, spec)?;
             known.push((key, hop));
             hops.push(hop);
         }
@@ -127,7 +127,7 @@ impl Way {
             )));
         };
         let next_hop = route.gateway.unwrap_or(address);
-        let next_hop_mac = resolve(&mut netlink, &link, (next_hop, address), &reserved, spec)?;
+        let next_hop_mac = resolve(&mut netlink, &link, next_hop, address, &reserved, spec)?;
         let way = Self {
             index: link.index,
             interface: link.name,
@@ -169,7 +169,8 @@ fn first_hop(
     netlink: &mut Netlink,
     index: u32,
     next_hop: IpAddr,
-    (from, to): (SocketAddr, SocketAddr),
+    from: SocketAddr,
+    to: SocketAddr,
     reserved: &UdpSocket,
     spec: &End<Traffic>,
 ) -> Result<Hop, Unfit> {
@@ -181,7 +182,7 @@ fn first_hop(
     // already.
     let own = UdpSocket::bind(from).and_then(|socket| socket.connect(to).map(|()| socket));
     let asking = own.as_ref().unwrap_or(reserved);
-    let next_hop_mac = resolve(netlink, &link, (next_hop, to.ip()), asking, spec)?;
+    let next_hop_mac = resolve(netlink, &link, next_hop, to.ip(), asking, spec)?;
     Ok(Hop { index, source_mac, next_hop_mac })
 }
 
@@ -203,7 +204,8 @@ fn ethernet_address(link: &Link) -> Option<MacAddr> {
 fn resolve(
     netlink: &mut Netlink,
     link: &Link,
-    (next_hop, to): (IpAddr, IpAddr),
+    next_hop: IpAddr,
+    to: IpAddr,
     reserved: &UdpSocket,
     spec: &End<Traffic>,
 ) -> Result<MacAddr, Unfit> {

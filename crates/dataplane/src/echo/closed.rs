@@ -16,7 +16,8 @@ use crate::{FlowError, Halt, Window, clock};
 pub(super) fn run(
     line: &mut Line,
     tally: &mut Tally,
-    (learned, gap): (Nanos, Nanos),
+    learned: Nanos,
+    gap: Nanos,
     window: Window,
     halt: &Halt,
 ) -> Result<Nanos, FlowError> {

@@ -54,7 +54,8 @@ fn sized(asked: FrameSize, timestamps: bool) -> (FrameSize, usize) {
 /// Refuses a frame that would be cut into segments.
 fn fit(
     stream: &TcpStream,
-    (asked, messages): (FrameSize, Option<Messages>),
+    asked: FrameSize,
+    messages: Option<Messages>,
     peer: SocketAddr,
 ) -> Result<(Segment, FrameSize, [usize; 2]), FlowError> {
     let segment = socket::segment(stream)
@@ -87,8 +88,9 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
 pub(super) fn connect(end: &End<Requests>, stamped: bool) -> Result<Line, FlowError> {
     let stream = dial(end)?;
     prepare(&stream).map_err(|e| FlowError::kernel("set up tcp socket to", end.remote, e))?;
-    let asked = (end.flow.asked.frame_size, end.flow.asked.messages);
-    let (segment, frame_size, [request, answer]) = fit(&stream, asked, end.remote)?;
+    let asked = &end.flow.asked;
+    let (segment, frame_size, [request, answer]) =
+        fit(&stream, asked.frame_size, asked.messages, end.remote)?;
     greet(&stream, end)?;
     if stamped {
         stamp::request(&stream)
@@ -323,7 +325,7 @@ pub(super) fn reflect(
     };
     drop(listener);
     let (_, _, [request, answer]) =
-        fit(&stream, (end.flow.asked.frame_size, end.flow.asked.messages), asker)?;
+        fit(&stream, end.flow.asked.frame_size, end.flow.asked.messages, asker)?;
     let stream = Arc::new(stream);
     let mut inbound = Stretch::new(Arc::clone(&stream), request, false);
     let mut outbound = Framed::new(stream, answer);

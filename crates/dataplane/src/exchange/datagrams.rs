@@ -79,7 +79,7 @@ impl Waiting {
             return Ok(EndReport { rejected, ..report });
         };
         let End { identity, flow: exchange, .. } = self.end;
-        let line = Line::new(self.udp, (peer, identity), (&exchange, self.credits), window)?;
+        let line = Line::new(self.udp, peer, identity, &exchange, self.credits, window)?;
         line.say_hello();
         let mut report = line.swap(halt)?;
         report.rejected.merge(&rejected);
@@ -131,7 +131,7 @@ impl Calling {
 
     pub(super) fn run(self, window: Window, halt: &Halt) -> Result<EndReport, FlowError> {
         let End { remote, identity, flow: exchange, .. } = self.end;
-        let line = Line::new(self.udp, (remote, identity), (&exchange, self.credits), window)?;
+        let line = Line::new(self.udp, remote, identity, &exchange, self.credits, window)?;
         // Repeats until it is answered. Even an end that never answers may receive what is sent.
         loop {
             line.say_hello();
@@ -172,8 +172,10 @@ struct Line {
 impl Line {
     fn new(
         udp: UdpSocket,
-        (peer, identity): (SocketAddr, Identity),
-        (exchange, credits): (&Exchange, u16),
+        peer: SocketAddr,
+        identity: Identity,
+        exchange: &Exchange,
+        credits: u16,
         window: Window,
     ) -> Result<Self, FlowError> {
         udp.connect(peer).map_err(|e| FlowError::kernel("connect udp socket to", peer, e))?;

@@ -42,7 +42,8 @@ enum Moved {
 /// Swaps messages with a named peer from the window's start to its stop, then lets the peer finish
 /// until its close.
 pub(super) fn swap(
-    (tcp, peer): (&TcpStream, impl Display),
+    tcp: &TcpStream,
+    peer: impl Display,
     exchange: &Exchange,
     window: Window,
     halt: &Halt,

@@ -65,7 +65,8 @@ pub(super) struct DatagramTest {
 impl DatagramTest {
     pub(super) fn connect(
         end: &End<Test>,
-        (load, reverse): (Stream, bool),
+        load: Stream,
+        reverse: bool,
         halt: &Halt,
     ) -> Result<Self, FlowError> {
         let agreement = Agreement::with(end, &Parameters::udp(&load, reverse), halt)?;

@@ -112,7 +112,7 @@ impl StreamTest {
         let server = self.agreement.end.remote;
         let own = counts.to_results(self.reading.wanted);
         let theirs = self.agreement.exchange(&own, halt)?;
-        counts.records(server, (&self.sending, &self.reading), &theirs)
+        counts.records(server, &self.sending, &self.reading, &theirs)
     }
 
     /// Runs the streams until the server has closed its own and offers its results.
@@ -126,7 +126,8 @@ impl StreamTest {
             Source::over(
                 std::mem::take(&mut self.sending.open),
                 COOKIE as u64,
-                (self.agreement.end.remote, interval),
+                self.agreement.end.remote,
+                interval,
                 self.sending.congestion_control.clone(),
             )
         });
@@ -168,7 +169,8 @@ impl Counts {
     fn records(
         self,
         server: SocketAddr,
-        (sending, reading): (&Streams, &Streams),
+        sending: &Streams,
+        reading: &Streams,
         theirs: &Results,
     ) -> Result<Vec<WayRecord>, FlowError> {
         let all = sending.wanted + reading.wanted;
@@ -183,7 +185,7 @@ impl Counts {
         if let Some(got) = self.got {
             let far = theirs.far_end(server, sending.wanted..all, true)?;
             let told = theirs.congestion_control().unwrap_or_default().to_owned();
-            let record = backward(server, got, self.elapsed, (told, far))?;
+            let record = backward(server, got, self.elapsed, told, far)?;
             put(reading.flow, BulkRecord { segment: self.segment, ..record });
         }
         Ok(records)
@@ -216,7 +218,8 @@ fn backward(
     server: SocketAddr,
     got: SinkReport,
     elapsed: Nanos,
-    (told, far): (String, FarEndRecord),
+    told: String,
+    far: FarEndRecord,
 ) -> Result<BulkRecord, ServerFault> {
     for (stream, sent) in got.record.streams.iter().zip(&far.streams) {
         let received = octets_received(stream);

@@ -87,7 +87,7 @@ impl LiveSender {
         let paced =
             matches!(spec.flow.asked.schedule, Schedule::Paced(_) | Schedule::Falling { .. });
         let batch = if paced { PACED_BATCH } else { GREEDY_BATCH };
-        let programs = programs(spec, &frames, (paced, batch))?;
+        let programs = programs(spec, &frames, paced, batch)?;
         bpf::update(programs.map("exits")?, 0, &way.index.to_ne_bytes())
             .map_err(|e| refusal("giving an xdp program its way out", &e))?;
         let send = programs.load("xdp", ProgramKind::Xdp { fragments: false })?;
@@ -148,7 +148,7 @@ impl LiveSender {
 
     /// Sends one frame of this number at once; returns the number that the driver took.
     fn send_one(&self, number: u64) -> io::Result<u64> {
-        self.load.arm((number, number + 1), (Nanos::ZERO, Nanos(u64::MAX)), None);
+        self.load.arm(number, number + 1, Nanos::ZERO, Nanos(u64::MAX), None);
         bpf::run_live(&self.send, &self.frame, 1, 1)?;
         Ok(self.load.sent.load(Relaxed))
     }
@@ -166,7 +166,7 @@ impl LiveSender {
                 (window.start.saturating_sub(LEAD), window.stop + grace, self.limit)
             }
         };
-        self.load.arm((0, limit), (window.start, end), turns);
+        self.load.arm(0, limit, window.start, end, turns);
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
             // Started before this thread is pinned, so that it runs elsewhere.
@@ -303,7 +303,8 @@ fn frames(spec: &End<Traffic>, way: &Way) -> Result<Vec<Vec<u8>>, FlowError> {
 fn programs(
     spec: &End<Traffic>,
     frames: &[Vec<u8>],
-    (paced, batch): (bool, u32),
+    paced: bool,
+    batch: u32,
 ) -> Result<Programs, Unfit> {
     let images: Option<Vec<Image>> = frames.iter().map(|frame| image::image(frame)).collect();
     let Some(images) = images.filter(|images| (1..=SIZES).contains(&images.len())) else {

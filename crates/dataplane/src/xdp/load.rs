@@ -129,12 +129,7 @@ impl Turns {
 impl Load {
     /// Resets everything and requests frames from number `first` to below `limit`, greedily between
     /// two moments, or in turns.
-    pub fn arm(
-        &self,
-        (first, limit): (u64, u64),
-        (start, end): (Nanos, Nanos),
-        turns: Option<Turns>,
-    ) {
+    pub fn arm(&self, first: u64, limit: u64, start: Nanos, end: Nanos, turns: Option<Turns>) {
         let zero = [
             &self.runs,
             &self.pending,

@@ -67,14 +67,14 @@ impl Paths {
         if let [only] = choice {
             return *only;
         }
-        let scaled = u64::from(hash(from, flow)) * choice.len() as u64;
+        let scaled = u64::from(hash(from, flow.0, flow.1)) * choice.len() as u64;
         choice[(scaled >> 32) as usize]
     }
 }
 
 /// Hashes the flow with the device's number: otherwise all devices would choose alike, and leave
 /// paths unused.
-fn hash(device: usize, (source, destination): (Mac, Mac)) -> u32 {
+fn hash(device: usize, source: Mac, destination: Mac) -> u32 {
     let mut z = source.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ destination.0;
     z = (z ^ (device as u64) << 48).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ z >> 29).wrapping_mul(0x94d0_49bb_1331_11eb);

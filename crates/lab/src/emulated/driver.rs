@@ -203,7 +203,7 @@ impl Driver {
         match order {
             PortOrder::Blackhole { on } => model.set_blackhole(edge, on),
             PortOrder::Link { up } => {
-                let out = &mut |event| happen(event, (&mut *sides, frames, reading), *routes);
+                let out = &mut |event| happen(event, &mut *sides, frames, reading, *routes);
                 model.set_link(edge, up, out);
                 if let Some(side) = sides.get_mut(usize::from(edge.0)).filter(|_| !up) {
                     side.clear(frames);
@@ -218,7 +218,7 @@ impl Driver {
         let now = self.now().max(self.until);
         self.turn(now);
         let Self { model, sides, frames, reading, routes, .. } = self;
-        model.reset(now, &mut |event| happen(event, (sides, frames, reading), *routes));
+        model.reset(now, &mut |event| happen(event, sides, frames, reading, *routes));
         for side in sides {
             side.clear(frames);
         }
@@ -286,7 +286,7 @@ impl Driver {
 
     fn go_on(&mut self, to: Picos) {
         let Self { model, sides, frames, reading, routes, .. } = self;
-        model.advance(to, &mut |event| happen(event, (sides, frames, reading), *routes));
+        model.advance(to, &mut |event| happen(event, sides, frames, reading, *routes));
     }
 
     /// Sends delivered frames to the hosts; returns their number.
@@ -363,7 +363,9 @@ impl Driver {
 #[inline]
 fn happen(
     event: Event,
-    (sides, frames, reading): (&mut [Side], &mut Frames, &mut EmulatorReading),
+    sides: &mut [Side],
+    frames: &mut Frames,
+    reading: &mut EmulatorReading,
     routes: bool,
 ) {
     match event {

@@ -183,7 +183,7 @@ impl Site<'_> {
         for &i in numbers {
             let own = across(place, Part::Bridge, i);
             let host_mac = mac(Side::Host, place, i);
-            self.plug_in(&name, i, (&interface, host_mac), (mac(Side::Device, place, i), None));
+            self.plug_in(&name, i, &interface, host_mac, mac(Side::Device, place, i), None);
             let port = self.host_interface(i);
             port.address = Some((own, 24));
             port.neighbours = numbers
@@ -191,7 +191,7 @@ impl Site<'_> {
                 .filter(|other| **other != i)
                 .map(|&other| (across(place, Part::Bridge, other), mac(Side::Host, place, other)))
                 .collect();
-            self.add_host_port(i, &interface, &[&interface], (own, 24), &[&name]);
+            self.add_host_port(i, &interface, &[&interface], own, 24, &[&name]);
         }
         for port in &mut self.device_node(&name).interfaces {
             port.bridge = Some(BRIDGE.to_owned());
@@ -259,13 +259,7 @@ impl Site<'_> {
                 next_hops: vec![(gateway, link.interface.clone())],
                 source: None,
             });
-            self.add_host_port(
-                i,
-                &link.interface,
-                &[&link.interface],
-                (own, LINK_PREFIX),
-                &[&name],
-            );
+            self.add_host_port(i, &link.interface, &[&link.interface], own, LINK_PREFIX, &[&name]);
         }
     }
 
@@ -306,7 +300,7 @@ impl Site<'_> {
                 source: Some(own),
             });
             let interfaces = [links[0].interface.as_str(), &links[1].interface];
-            self.add_host_port(i, &port, &interfaces, (own, 32), &[&names[0], &names[1]]);
+            self.add_host_port(i, &port, &interfaces, own, 32, &[&names[0], &names[1]]);
         }
     }
 
@@ -348,9 +342,9 @@ impl Site<'_> {
         let place = self.place;
         for &i in self.numbers {
             let ends = link_ends(place, link.part, i);
-            let host_end = (link.interface.as_str(), mac(link.host_side, place, i));
-            let device_end = (mac(link.device_side, place, i), Some(ends));
-            self.plug_in(&link.router, i, host_end, device_end);
+            let host_mac = mac(link.host_side, place, i);
+            let device_mac = mac(link.device_side, place, i);
+            self.plug_in(&link.router, i, &link.interface, host_mac, device_mac, Some(ends));
             let to_block = route_to_host((block(i), BLOCK_PREFIX), ends.1, i);
             self.device_node(&link.router).routes.push(to_block);
         }
@@ -406,8 +400,10 @@ impl Site<'_> {
         &mut self,
         device: &str,
         i: u8,
-        (interface, host_mac): (&str, [u8; 6]),
-        (device_mac, routed): ([u8; 6], Option<(Ipv4Addr, Ipv4Addr)>),
+        interface: &str,
+        host_mac: [u8; 6],
+        device_mac: [u8; 6],
+        routed: Option<(Ipv4Addr, Ipv4Addr)>,
     ) {
         let limit = self.plan.limit;
         self.host_node(i).interfaces.push(InterfacePlan {
@@ -437,7 +433,8 @@ impl Site<'_> {
         i: u8,
         name: &str,
         interfaces: &[&str],
-        (address, prefix): (Ipv4Addr, u8),
+        address: Ipv4Addr,
+        prefix: u8,
         devices: &[&str],
     ) {
         let far =

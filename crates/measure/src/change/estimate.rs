@@ -154,7 +154,9 @@ impl Sides {
 pub fn change(
     points: &[Point],
     split: &Split,
-    (seen, kind, direction): (Moment, Amount, Direction),
+    seen: Moment,
+    kind: Amount,
+    direction: Direction,
 ) -> Option<Change> {
     let (before, after) = points.split_at(split.first);
     let typical = |part: &[Point]| median(&part.iter().map(|p| p.value).collect::<Vec<f64>>());

@@ -89,13 +89,13 @@ impl Conversation {
     }
 
     /// Number of `sent` frames that belong to conversation `at` of `count`.
-    pub const fn sent((at, count): (u32, u32), sent: u64) -> u64 {
+    pub const fn sent(at: u32, count: u32, sent: u64) -> u64 {
         sent.saturating_sub(at as u64).div_ceil(count as u64)
     }
 
     /// Lost frames of the conversation after its last arrival, out of `sent`; `None` if there are
     /// none.
-    pub fn tail(&self, (at, count): (u32, u32), sent: u64) -> Option<Gap> {
+    pub fn tail(&self, at: u32, count: u32, sent: u64) -> Option<Gap> {
         let first = self.last.map_or(u64::from(at), |last| last + u64::from(count));
         let frames = sent.saturating_sub(first).div_ceil(u64::from(count));
         (frames > 0).then_some(Gap { first, frames })
@@ -135,11 +135,11 @@ mod tests {
         assert_eq!(told(&all[0]), (5, Some(12), Vec::new()));
         assert_eq!(told(&all[1]), (2, Some(10), gap(4, 2)));
         assert_eq!(told(&all[2]), (1, Some(5), gap(2, 1)));
-        let own = |at| Conversation::sent((at, 3), 13);
+        let own = |at| Conversation::sent(at, 3, 13);
         assert_eq!([own(0), own(1), own(2)], [5, 4, 4]);
-        assert_eq!(all[2].tail((2, 3), 13), Some(Gap { first: 8, frames: 2 }));
-        assert_eq!(all[0].tail((0, 3), 13), None);
-        assert_eq!(Conversation::default().tail((1, 3), 5), Some(Gap { first: 1, frames: 2 }));
+        assert_eq!(all[2].tail(2, 3, 13), Some(Gap { first: 8, frames: 2 }));
+        assert_eq!(all[0].tail(0, 3, 13), None);
+        assert_eq!(Conversation::default().tail(1, 3, 5), Some(Gap { first: 1, frames: 2 }));
     }
 
     #[test]

@@ -25,7 +25,7 @@ impl Ends {
     pub fn of_frame(&self, spread: Spread, number: u64) -> Self {
         let end = |first: SocketAddr, ports: u16| {
             let addresses = AddressBlock { first: first.ip(), count: spread.addresses.max(1) };
-            addresses.end_at((first.port(), ports), number)
+            addresses.end_at(first.port(), ports, number)
         };
         Self {
             from: end(self.from, spread.source_ports),

@@ -256,10 +256,11 @@ fn hits_of_flow(
     if conversation.received == 0 {
         return hits;
     }
-    let stride = u64::from(place.1);
+    let (at, count) = place;
+    let stride = u64::from(count);
     let due = |number: u64| number as f64 * spacing;
     let gaps = conversation.gaps.iter().map(|gap| (gap, true));
-    let tail = conversation.tail(place, sent);
+    let tail = conversation.tail(at, count, sent);
     for (gap, over) in gaps.chain(tail.iter().map(|gap| (gap, false))) {
         let (begins, ends) = (due(gap.first), due(gap.first + gap.frames * stride));
         let before = begins < undone - if ends > undone { late } else { 0.0 };

@@ -75,7 +75,7 @@ fn picture(trial: &Trial, record: &TrialRecord) -> Picture {
 fn interruptions(seen: &DatagramsRecord, place: u32) -> impl Iterator<Item = (u64, u64)> {
     let count = seen.conversations.len() as u32;
     let conversation = &seen.conversations[place as usize];
-    let tail = Conversation::tail(conversation, (place, count), seen.sent);
+    let tail = conversation.tail(place, count, seen.sent);
     let gaps = conversation.gaps.iter().copied().chain(tail).filter(|gap| gap.frames > 1);
     gaps.map(move |gap| (gap.first, gap.first + gap.frames * u64::from(count)))
 }
@@ -132,7 +132,7 @@ fn shared<'a>(trial: &'a Trial, record: &'a TrialRecord) -> impl Iterator<Item =
         let count = seen.conversations.len() as u32;
         let loses = |place: &u32| {
             if trial.events.is_empty() {
-                let own = Conversation::sent((*place, count), seen.sent);
+                let own = Conversation::sent(*place, count, seen.sent);
                 let lost = own.saturating_sub(seen.conversations[*place as usize].received);
                 return lost as f64 >= LOSING * own.max(1) as f64;
             }
