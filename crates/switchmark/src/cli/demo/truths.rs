@@ -6,7 +6,10 @@
 
 use measure::Rate;
 use page::numbers;
-use page::{Cell, Condition, Figure, Headline, Key, Metric, Reply, Style, Table, Unit, Verdict};
+use page::{
+    Answer, Bound, Cell, Condition, Figure, Headline, Key, Metric, Reply, Style, Table, Unit,
+    Verdict,
+};
 
 use super::{FREE, LIMIT, LIMITED, buffers, groups, storage};
 use crate::cli::output::Finished;
@@ -40,7 +43,7 @@ pub fn truths(runs: &[Finished]) -> Truths {
     for run in runs {
         let figures = &run.figures;
         match run.meta.topology.name.as_str() {
-            FREE => facts.extend(bridge(figures)),
+            FREE => facts.extend(bridge(run)),
             LIMITED => facts.extend(throughputs(figures)),
             groups::BLOCKING => facts.extend(uplinks(figures)),
             storage::TESTBED => facts.push(io_latency(figures)),
@@ -60,21 +63,20 @@ pub fn truths(runs: &[Finished]) -> Truths {
 
 impl Fact {
     /// A property that nobody knows before it is measured.
-    fn unknown(what: impl Into<String>, figure: &Figure) -> Self {
-        let headline = Headline::from_figure(figure).unwrap_or_default();
+    fn unknown(what: String, headline: &Headline) -> Self {
         let measured = format!("{} {}", headline.value, headline.interval).trim_end().to_owned();
-        Self { what: what.into(), measured, known: None, off: None, is_wrong: false }
+        Self { what, measured, known: None, off: None, is_wrong: false }
     }
 
     /// A known value beside the figure that should be near it.
     fn number(what: String, unit: Unit, known: f64, figure: Option<&Figure>) -> Self {
         let value = figure.and_then(|figure| figure.value);
         let is_bound = figure.is_some_and(is_bound);
-        let sign = if is_bound { "≥ " } else { "" };
-        let measured = value.map(|value| format!("{sign}{}", written(unit, value)));
+        let bound = is_bound.then_some(Bound::Least);
+        let headline = |value| Headline::written(written(unit, value)).bounded(bound).value;
         Self {
             what,
-            measured: measured.unwrap_or_else(|| "no value".to_owned()),
+            measured: value.map_or_else(|| "no value".to_owned(), headline),
             known: Some(written(unit, known)),
             off: value.filter(|_| !is_bound).map(|value| value / known - 1.0),
             is_wrong: figure.is_some_and(|figure| is_off(figure, known)),
@@ -114,27 +116,26 @@ fn is_off(figure: &Figure, known: f64) -> bool {
     more || (less && !is_bound(figure))
 }
 
-/// Latency that the kernel's bridge adds, and its forwarding rate.
-fn bridge(figures: &[Figure]) -> Vec<Fact> {
-    let through = |figure: &&Figure| figure.text(Key::Path) != Some("bypass");
-    let added = figures.iter().filter(through).find(|figure| figure.metric == Metric::RttAdded);
-    let rate = figures
-        .iter()
-        .filter(through)
-        .find(|figure| figure.metric == Metric::Received && figure.unit == Unit::FramesPerSecond);
-    let octets = |figure: &Figure| {
-        figure.frame_size().map_or_else(String::new, |size| format!(", {size} octets"))
+/// Latency that the kernel's bridge adds, and its forwarding rate, as the studies' answers state
+/// them: these say what is only a bound.
+fn bridge(run: &Finished) -> Vec<Fact> {
+    let fact = |metric, what: &str| {
+        let is_it = |figure: &&Figure| figure.metric == metric && figure.id().is_some();
+        run.figures.iter().filter(is_it).find_map(|figure| {
+            let answer =
+                answers(run).find(|answer| figure.id().is_some_and(|id| answer.rows.contains(&id)));
+            let size =
+                figure.frame_size().map_or_else(String::new, |size| format!(", {size} octets"));
+            Some(Fact::unknown(format!("{what}{size}"), answer?.headline.as_ref()?))
+        })
     };
-    let mut facts = Vec::new();
-    if let Some(figure) = added {
-        let what = format!("added latency of this machine's bridge{}", octets(figure));
-        facts.push(Fact::unknown(what, figure));
-    }
-    if let Some(figure) = rate {
-        let what = format!("its forwarding rate under flood{}", octets(figure));
-        facts.push(Fact::unknown(what, figure));
-    }
-    facts
+    let added = fact(Metric::RttAdded, "added latency of this machine's bridge");
+    added.into_iter().chain(fact(Metric::Received, "its forwarding rate under flood")).collect()
+}
+
+/// Answers of all studies of a run.
+fn answers(run: &Finished) -> impl Iterator<Item = &Answer> {
+    run.pages.iter().flat_map(|(_, page)| &page.answers).map(|(_, answer)| answer)
 }
 
 /// The token bucket counts a frame without FCS, preamble and gap.
@@ -157,8 +158,7 @@ fn throughputs(figures: &[Figure]) -> Vec<Fact> {
 fn buffer(run: &Finished) -> Option<Fact> {
     let device = run.meta.topology.name.strip_prefix("sim:demo-")?;
     let known = buffers::size(device)?;
-    let answers = run.input().page(1).answers;
-    if let Some(reply) = answers.iter().find_map(|answer| answer.reply) {
+    if let Some(reply) = answers(run).find_map(|answer| answer.reply) {
         let known = Reply::from(Some(buffers::is_enough(known)));
         return Some(Fact {
             what: format!("is {device} enough for TCP, RTT 50 ms?"),
