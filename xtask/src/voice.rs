@@ -43,9 +43,9 @@ const PRIVATE: &[&str] = &[
 /// Most of each, in thousandths of the doc comments or of the functions.
 const MOST_LEANING: usize = 20;
 const MOST_QUESTIONS: usize = 60;
-/// What is left of them; lower these with each change that removes some.
-const MOST_PRIVATE: usize = 13;
-const MOST_TUPLES: usize = 1;
+/// Remaining places; lower these with each change that removes some.
+const MOST_PRIVATE: usize = 1;
+const MOST_TUPLES: usize = 0;
 
 #[derive(Debug, Default)]
 struct Counts {

@@ -38,6 +38,9 @@ macro_rules! study_verbs {
 
 /// Options of one study, as stated.
 pub trait StudyRequest {
+    /// Options that people use first, beside those of every study: the short help shows only them.
+    const FIRST: &'static [&'static str] = &[];
+
     /// Completes the request with the profile and the testbed.
     fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt>;
 

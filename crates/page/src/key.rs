@@ -69,7 +69,7 @@ macro_rules! keys {
                 }
             }
 
-            /// Each name in the table with its meaning.
+            /// Names in the table with their meanings.
             pub fn meanings() -> impl Iterator<Item = (&'static str, &'static str)> {
                 [$(($name, $meaning),)+].into_iter()
             }

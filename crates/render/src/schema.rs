@@ -85,7 +85,7 @@ fn figure() -> Value {
     })
 }
 
-/// Each condition with its meaning.
+/// Conditions with their meanings.
 fn conditions() -> Map<String, Value> {
     let condition = |(name, meaning): (&str, &str)| {
         let value = json!({ "$ref": "#/$defs/condition", "description": meaning });

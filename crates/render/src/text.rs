@@ -41,8 +41,7 @@ impl Screen {
 /// open tables of findings, each under its title; the caveats. A page whose answers are sentences
 /// alone shows its tables.
 pub fn text(page: &Page, screen: Screen) -> String {
-    let sums_up = |answer: &Answer| !answer.is_sentence() || answer.reply.is_some();
-    if !screen.full && page.answers.iter().any(sums_up) {
+    if !screen.full && page.answers.iter().any(|answer| answer.in_short().is_some()) {
         return glance::glance(page, screen);
     }
     let mut notes = Footnotes::new(&page.shared);

@@ -20,17 +20,7 @@ use crate::terminal::screen::wrapped;
 /// Describes trials and time of all studies in one line, the manual steps, and the changes to hosts
 /// while it runs.
 pub fn summary(place: &Place, studies: &[StudySpec], topology: &Topology) -> String {
-    let all: Estimate = studies.iter().map(|study| study.estimate(topology)).sum();
-    let mut names: Vec<&str> = studies.iter().map(StudySpec::name).collect();
-    names.dedup();
-    let lead = format!("{}: ", names.join(", "));
-    let mut out = match studies {
-        _ if all == Estimate::NONE => String::new(),
-        [study] => wrapped(&lead, &(cells(study) + &work(all, topology))),
-        _ => wrapped(&lead, &work(all, topology)),
-    };
-    out += &conditions(place, studies, topology);
-    out
+    work(studies, topology) + &conditions(place, studies, topology)
 }
 
 /// Describes the manual steps, memory, and the changes to hosts.
@@ -100,19 +90,27 @@ fn few_processors(studies: &[StudySpec], here: Processors) -> Vec<String> {
 }
 
 /// `about 240 trials, about 4 min 10 s`
-fn work(estimate: Estimate, topology: &Topology) -> String {
-    let Estimate { trials, time, searching, .. } = estimate;
+fn work(studies: &[StudySpec], topology: &Topology) -> String {
+    let all: Estimate = studies.iter().map(|study| study.estimate(topology)).sum();
+    if all == Estimate::NONE {
+        return String::new();
+    }
+    let Estimate { trials, time, searching, .. } = all;
     let trials = match trials {
         1 => "1 trial".to_owned(),
         _ if searching => format!("about {trials} trials"),
         _ => format!("{trials} trials"),
     };
     let time = numbers::span(time);
-    if topology.is_simulated() {
-        format!("{trials}; {time} of virtual time")
+    let time = if topology.is_simulated() {
+        format!("{time} of virtual time")
     } else {
-        format!("{trials}; about {time}")
-    }
+        format!("about {time}")
+    };
+    let cells = if let [study] = studies { cells(study) } else { String::new() };
+    let mut names: Vec<&str> = studies.iter().map(StudySpec::name).collect();
+    names.dedup();
+    wrapped(&format!("{}: ", names.join(", ")), &format!("{cells}{trials}; {time}"))
 }
 
 /// Cells and blocks of a campaign; empty for any other study.
@@ -181,13 +179,7 @@ pub fn rehearsed(request: &Request, topology: Option<&Topology>) -> String {
             host.ports.iter().map(|port| format!("{} to {}", port.name, port.cable)).collect();
         out += &wrapped(&format!("  {:<8} ", host.name), &ports.join(", "));
     }
-    for study in &request.studies {
-        let estimate = study.estimate(topology);
-        if estimate != Estimate::NONE {
-            let text = cells(study) + &work(estimate, topology);
-            out += &wrapped(&format!("{}: ", study.name()), &text);
-        }
-    }
+    out.extend(request.studies.iter().map(|study| work(std::slice::from_ref(study), topology)));
     out += &conditions(&request.testbed, &request.studies, topology);
     out.push_str("nothing was done\n");
     out

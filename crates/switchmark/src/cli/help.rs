@@ -5,18 +5,15 @@
 //! option's own.
 
 use clap::{Arg, Command};
+use method::request::StudyRequest as _;
+use method::study::buffer::Buffer;
 
-/// Options of each verb that its short help shows; a verb that is not listed shows all.
+use super::study;
+
+/// Options of other verbs than studies that their short help shows; a verb that is not listed shows
+/// all.
 const FIRST: &[(&str, &[&str])] = &[
     ("run", &["report", "resume", "dry-run", "label", "json"]),
-    ("latency", &["testbed", "hosts", "size", "protocol", "load", "report"]),
-    ("forwarding", &["testbed", "hosts", "size", "flood", "rfc2544", "report"]),
-    ("tcp", &["testbed", "hosts", "parallel", "time", "bidir", "report"]),
-    ("failover", &["testbed", "hosts", "deed", "flows", "away", "report"]),
-    ("fabric", &["testbed", "hosts", "nodes", "arrangement", "infer", "report"]),
-    ("switching", &["testbed", "hosts", "size", "ports", "test", "report"]),
-    ("storage", &["testbed", "hosts", "fio", "rw", "bs", "report"]),
-    ("buffer", &["testbed", "estimate", "parallel", "background", "time", "report"]),
     ("xray", &["testbed", "out", "verify", "report"]),
     ("accept", &["testbed", "hosts", "claims", "budget", "junit", "report"]),
     ("sim", &["sweep", "jobs", "report", "json"]),
@@ -24,6 +21,9 @@ const FIRST: &[(&str, &[&str])] = &[
     ("compare", &["baseline", "margin", "figure", "report", "junit", "json"]),
     ("prove", &["budget", "devices", "only", "study", "report", "json"]),
 ];
+
+/// Options that people use first of every study.
+const OF_STUDIES: &[&str] = &["testbed", "hosts", "report"];
 
 /// A group of the long help, and the options in it.
 const GROUPS: &[(&str, &[&str])] = &[
@@ -75,20 +75,30 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Output", &["report", "json", "full", "quiet", "journal", "junit", "markdown", "color"]),
 ];
 
-/// Verbs that measure: what is in no group says what to measure.
-const STUDIES: &[&str] =
-    &["latency", "forwarding", "tcp", "failover", "fabric", "switching", "storage", "buffer"];
+/// Group of a study's other options.
 const WHAT: &str = "What to measure";
 
 /// The command with its verbs' options in groups, and in the short help only the first ones.
 pub fn arranged(root: Command) -> Command {
+    let studies = studies();
     root.mut_subcommands(|verb| {
         let name = verb.get_name().to_owned();
-        let first = FIRST.iter().find(|(of, _)| *of == name).map(|(_, first)| *first);
-        let other = STUDIES.contains(&name.as_str()).then_some(WHAT);
-        verb.mut_args(|arg| placed(arg, first, other))
+        let study = studies.iter().find(|(own, _)| *own == name);
+        let first = match study {
+            Some((_, first)) => Some([OF_STUDIES, first].concat()),
+            None => FIRST.iter().find(|(own, _)| *own == name).map(|(_, first)| first.to_vec()),
+        };
+        let other = study.map(|_| WHAT);
+        verb.mut_args(|arg| placed(arg, first.as_deref(), other))
             .mut_subcommands(|nested| nested.mut_args(|arg| placed(arg, None, None)))
     })
+}
+
+/// Verbs that measure, with the options that people use first.
+fn studies() -> Vec<(String, &'static [&'static str])> {
+    let mut all = study::first_options();
+    all.push(("buffer".to_owned(), Buffer::FIRST));
+    all
 }
 
 /// An option under its group's heading; positional arguments keep theirs.
@@ -137,9 +147,10 @@ mod tests {
     #[test]
     fn every_first_option_is_one_that_the_verb_has() {
         let all = verbs();
-        for (name, first) in FIRST {
-            let verb = all.iter().find(|verb| verb.get_name() == *name).expect("a verb");
-            for long in *first {
+        let other = FIRST.iter().map(|(name, first)| ((*name).to_owned(), *first));
+        for (name, first) in other.chain(studies()) {
+            let verb = all.iter().find(|verb| verb.get_name() == name).expect("a verb");
+            for long in first {
                 let known = verb.get_arguments().any(|arg| arg.get_long() == Some(long));
                 assert!(known, "{name} has no --{long}");
             }

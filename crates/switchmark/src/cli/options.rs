@@ -16,7 +16,6 @@ use crate::config::{ConfigError, hosts_name, testbed};
 
 /// Options of every verb that yields data.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Output and journal")]
 pub struct Data {
     /// Print one JSON object on stdout, everything else on stderr
     #[arg(long)]
@@ -31,7 +30,6 @@ pub struct Data {
 
 /// Options of every verb that measures.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "The run")]
 pub struct Measuring {
     #[command(flatten)]
     pub data: Data,

@@ -2,6 +2,7 @@
 //!
 //! Owns what they have in common. Which options a study has is its request's to say.
 
+use clap::Subcommand as _;
 use method::request::StudyRequest;
 use method::study_verbs;
 
@@ -35,6 +36,9 @@ macro_rules! verb {
             $($(#[$help])* $study(Box<Args<$request>>),)+
         }
 
+        /// Options that people use first, in the order of the verbs.
+        const FIRST: &[&[&str]] = &[$(<$request as StudyRequest>::FIRST,)+];
+
         /// Measures.
         pub fn run_verb(verb: &Verb) -> Result<Outcome, Failure> {
             match verb {
@@ -44,6 +48,13 @@ macro_rules! verb {
     };
 }
 study_verbs!(verb);
+
+/// Verbs of one study each, with the options that people use first.
+pub fn first_options() -> Vec<(String, &'static [&'static str])> {
+    let verbs = Verb::augment_subcommands(clap::Command::new(""));
+    let names = verbs.get_subcommands().map(|verb| verb.get_name().to_owned());
+    names.zip(FIRST.iter().copied()).collect()
+}
 
 fn run<R: clap::Args + StudyRequest + Clone>(args: &Args<R>) -> Result<Outcome, Failure> {
     session::run(&args.measuring, || {

@@ -13,10 +13,7 @@ impl Compared {
         let (question, of) = (format!("No worse than {}?", self.reference), self.rows.len());
         let figures = if of == 1 { "figure" } else { "figures" };
         let by = format!("by more than {}", percent(self.margin));
-        let that = |answer: Baseline| -> Vec<String> {
-            let is = |row: &&Row| row.against_baseline(self.margin) == answer;
-            self.rows.iter().filter(is).map(Row::label).collect()
-        };
+        let that = |answer| -> Vec<String> { self.judged(answer).map(Row::label).collect() };
         let (subject, reference) = (&self.subject, &self.reference);
         let (reply, said) = match self.against_baseline() {
             Baseline::Kept => {
@@ -36,11 +33,14 @@ impl Compared {
 }
 
 impl Compared {
+    /// Figures of which the comparison with the baseline says this.
+    fn judged(&self, answer: Baseline) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(move |row| row.against_baseline(self.margin) == answer)
+    }
+
     /// Counts of figures worse than the baseline's, or not shown to be no worse, and the remedy.
     pub fn baseline_counts(&self) -> String {
-        let count = |answer| {
-            self.rows.iter().filter(|row| row.against_baseline(self.margin) == answer).count()
-        };
+        let count = |answer| self.judged(answer).count();
         let all = self.rows.len();
         match (self.against_baseline(), count(Baseline::Worse), count(Baseline::Inconclusive)) {
             (Baseline::Kept, ..) => format!("PASS: none of {all} figures is worse."),

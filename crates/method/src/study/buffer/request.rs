@@ -89,6 +89,8 @@ pub struct Buffer {
 }
 
 impl StudyRequest for Buffer {
+    const FIRST: &'static [&'static str] = &["parallel", "background", "time"];
+
     fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let mut spec =
             if strict(&self.profile) { BufferSpec::strict() } else { BufferSpec::quick() };

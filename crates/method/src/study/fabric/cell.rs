@@ -71,7 +71,7 @@ impl RoundData {
             FlowRecord::Exchange(seen) if is_one_way(seen) => None,
             FlowRecord::Exchange(seen) => {
                 let FlowKind::Exchange(asked) = &flow.kind else { return None };
-                Some(Got::of(seen, asked.message, spec).times(shared))
+                Some(Got::from_exchange(seen, asked.message, spec).times(shared))
             }
             FlowRecord::Bulk(seen) => Some(Got::of_stream(seen, spec).times(shared)),
             _ => None,
@@ -112,7 +112,7 @@ fn is_one_way(exchange: &ExchangeRecord) -> bool {
 }
 
 impl Got {
-    fn of(exchange: &ExchangeRecord, message: ByteCount, spec: &FabricSpec) -> Self {
+    fn from_exchange(exchange: &ExchangeRecord, message: ByteCount, spec: &FabricSpec) -> Self {
         let ways = [&exchange.forward, &exchange.backward];
         let [forward, backward] = ways.map(|way| 8.0 * way.octets_per_second());
         let octets =

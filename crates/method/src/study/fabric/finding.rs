@@ -114,8 +114,7 @@ impl Measured<'_> {
             reconcile::excuse(answer);
         }
         if let (Some(groups), Some(answer)) = (&mut groups, &mut nonblocking) {
-            let is_slow =
-                |port: usize| slow.iter().any(|s| s.name == scene.ports[port].to_string());
+            let is_slow = |at: usize| slow.iter().any(|one| one.port == scene.ports[at]);
             reconcile::reconcile(groups, answer, self.spec.margin, &is_slow);
         }
         SceneFinding {

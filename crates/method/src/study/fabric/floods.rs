@@ -73,7 +73,7 @@ impl Floods for Flooding<'_, '_> {
         let usual = self.duration(flows, length);
         let duration = Nanos(usual.0 * self.stretch).min(LONGEST.max(usual));
         let asked: Vec<Flow> =
-            (1..).zip(flows).map(|(id, flow)| self.flow(id, *flow, length)).collect();
+            (1..).zip(flows).map(|(id, (from, to))| self.flow(id, *from, *to, length)).collect();
         let tried = self.session.run(Ask {
             label: format!("{name}{}", self.session.ways.label(self.scene.way)),
             way: self.scene.way,
@@ -87,7 +87,7 @@ impl Floods for Flooding<'_, '_> {
             let senders = tried.trial.flows.iter();
             self.paused |= senders.map(|flow| &flow.from).any(|port| is_paused(&tried, port));
         }
-        Ok(self.seen(&tried, flows, duration))
+        Ok(self.flooded(&tried, flows, duration))
     }
 
     fn paused(&self) -> bool {
@@ -121,7 +121,7 @@ impl Flooding<'_, '_> {
         Nanos((frames / fastest.max(1.0) * 1e9) as u64).clamp(LOAD, LONGEST)
     }
 
-    fn flow(&mut self, id: u16, (from, to): (usize, usize), length: Length) -> Flow {
+    fn flow(&mut self, id: u16, from: usize, to: usize, length: Length) -> Flow {
         let rates = self.rates[from].zip(self.rates[to]);
         let paced = rates.filter(|_| length == Length::Round);
         let from_sizes = if paced.is_some() { SIZES_OF_ROUND } else { SIZES };
@@ -154,7 +154,7 @@ impl Flooding<'_, '_> {
     }
 
     /// Result of every flow, zero if nothing arrived; `None` if the trial is unusable.
-    fn seen(
+    fn flooded(
         &self,
         tried: &Tried,
         flows: &[(usize, usize)],

@@ -93,7 +93,7 @@ impl Inference<'_> {
         if groups.len() < 2 {
             return Ok(self.one_group());
         }
-        let mut belief = Belief::of(self.ports, &in_order(groups));
+        let mut belief = Belief::from_groups(self.ports, &in_order(groups));
         for confirmation in 0..MOST_CONFIRMATIONS {
             let before = belief.groups();
             let inside = self.confirm(&before)?;
@@ -103,7 +103,7 @@ impl Inference<'_> {
                 // A suspected group that stayed whole needs a fresh round inside, to measure its
                 // share.
                 if self.trials > trials {
-                    belief = Belief::of(self.ports, &in_order(split));
+                    belief = Belief::from_groups(self.ports, &in_order(split));
                     continue;
                 }
             }
@@ -253,7 +253,7 @@ impl Inference<'_> {
             }
         }
         let sink = &self.sinks[&port];
-        let one = || (0..self.ports).map(|port| sink.heard(port).then_some(0)).collect();
+        let one = || (0..self.ports).map(|port| sink.is_sender(port).then_some(0)).collect();
         Ok(found.map_or_else(one, |(levels, _)| levels))
     }
 
@@ -264,7 +264,7 @@ impl Inference<'_> {
 
     /// Scatter over the floods of all sinks.
     fn scatter(&self) -> Scatter {
-        Scatter::of(self.sinks.values())
+        Scatter::from_sinks(self.sinks.values())
     }
 
     /// Runs fresh rounds: all flows leave their groups, then one group at a time, then none.

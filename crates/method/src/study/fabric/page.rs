@@ -58,7 +58,7 @@ fn slow_ports(found: &FabricFinding) -> Option<Table> {
         scene.slow.iter().map(|port| {
             vec![
                 Cell::path(scene.who.name()),
-                Cell::text(&port.name),
+                Cell::text(port.port.to_string()),
                 Cell::number(port.partners.to_string()),
                 Cell::value(&port.value),
             ]

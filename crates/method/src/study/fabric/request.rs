@@ -90,6 +90,8 @@ pub struct Fabric {
 }
 
 impl StudyRequest for Fabric {
+    const FIRST: &'static [&'static str] = &["nodes", "arrangement", "infer"];
+
     /// Virtual time is exact, and a second of it takes several real ones for 48 busy ports. So the
     /// default trials are a tenth as long there.
     fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {

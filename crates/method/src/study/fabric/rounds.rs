@@ -62,7 +62,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// Collects the rounds of a cell.
-    pub(super) fn of(data: &'a Data, CellPlace { scene, cell }: CellPlace) -> Self {
+    pub(super) fn from_cell(data: &'a Data, CellPlace { scene, cell }: CellPlace) -> Self {
         let from = (scene, cell, 0)..=(scene, cell, usize::MAX);
         Self(data.range(from).map(|(_, round)| round).collect())
     }

@@ -54,10 +54,10 @@ pub(super) const UNKNOWN: f64 = 1.0;
 impl Scene {
     /// Creates the scenes of all paths, the subjects' first.
     pub(super) fn all(spec: &FabricSpec, topology: &Topology, ways: &Ways, seed: u64) -> Vec<Self> {
-        ways.all().into_iter().map(|way| Self::of(spec, topology, ways, way, seed)).collect()
+        ways.all().into_iter().map(|way| Self::for_way(spec, topology, ways, way, seed)).collect()
     }
 
-    fn of(spec: &FabricSpec, topology: &Topology, ways: &Ways, way: Way, seed: u64) -> Self {
+    fn for_way(spec: &FabricSpec, topology: &Topology, ways: &Ways, way: Way, seed: u64) -> Self {
         let subject = match ways.path(way) {
             Path::Device => way,
             Path::Bypass => *ways.subjects_sharing(way).first().unwrap_or(&way),
@@ -84,7 +84,7 @@ impl Scene {
             })
             .collect();
         if ways.path(way) == Path::Bypass {
-            cells = beside(&cells, &topology.cables_among(&ports));
+            cells = cable_cells(&cells, &topology.cables_among(&ports));
         }
         put_links(&mut cells, topology);
         let floods = spec.infer && ways.path(way) == Path::Device && device.is_some();
@@ -134,7 +134,7 @@ fn put_links(cells: &mut [Cell], topology: &Topology) {
 
 /// Cells of the two tables. Arrangements of several rounds appear only with the most nodes.
 fn wanted(spec: &FabricSpec, ports: usize) -> Vec<(Arrangement, usize, ByteCount)> {
-    let counts = spec.nodes.of(ports);
+    let counts = spec.nodes.counts(ports);
     let most = counts.last().copied().unwrap_or(0);
     let mut cells = Vec::new();
     let mut want = |cell| {
@@ -166,7 +166,7 @@ fn named(matching: &[(usize, usize)], ports: &[PortRef]) -> Vec<Pair> {
 }
 
 /// Cells of the direct cables, with as many cables for each number of nodes as there are.
-fn beside(cells: &[Cell], cables: &[Pair]) -> Vec<Cell> {
+fn cable_cells(cells: &[Cell], cables: &[Pair]) -> Vec<Cell> {
     let mut alike: Vec<Cell> = Vec::new();
     for cell in cells {
         if alike.iter().any(|c| c.nodes == cell.nodes && c.message == cell.message) {
@@ -183,7 +183,7 @@ fn beside(cells: &[Cell], cables: &[Pair]) -> Vec<Cell> {
 impl Cell {
     /// `exchange 64KiB offset=12, 48 nodes`
     pub(super) fn label(&self, round: &Round) -> String {
-        let name = round.in_words();
+        let name = round.to_words();
         if round.one_way {
             format!("streams {name}, {} nodes", self.nodes)
         } else {
@@ -194,7 +194,7 @@ impl Cell {
 
 impl Round {
     /// `offset=12`, `tournament 3`, `direct cables`
-    pub(super) fn in_words(&self) -> String {
+    pub(super) fn to_words(&self) -> String {
         phrase::code(&Key::Round, &self.name)
     }
 

@@ -71,7 +71,7 @@ pub enum Nodes {
 
 impl Nodes {
     /// Numbers of nodes among the given number of ports, ascending.
-    pub(super) fn of(&self, ports: usize) -> Vec<usize> {
+    pub(super) fn counts(&self, ports: usize) -> Vec<usize> {
         let all = ports - ports % 2;
         let mut counts: Vec<usize> = match self {
             Self::Doubling => {

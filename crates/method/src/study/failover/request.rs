@@ -92,6 +92,8 @@ pub struct Failover {
 }
 
 impl StudyRequest for Failover {
+    const FIRST: &'static [&'static str] = &["deed", "flows", "away"];
+
     fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let strict = strict(&self.profile);
         let mut spec = if strict { FailoverSpec::strict() } else { FailoverSpec::quick() };

@@ -66,6 +66,8 @@ pub struct Latency {
 }
 
 impl StudyRequest for Latency {
+    const FIRST: &'static [&'static str] = &["size", "protocol", "load"];
+
     fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let mut spec =
             if strict(&self.profile) { LatencySpec::strict() } else { LatencySpec::quick() };

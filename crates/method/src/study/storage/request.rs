@@ -83,6 +83,8 @@ pub struct Storage {
 }
 
 impl StudyRequest for Storage {
+    const FIRST: &'static [&'static str] = &["fio", "rw", "bs"];
+
     fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let at_job = |misfit: Refused| match &self.fio {
             Some(fio) => fio.refused(misfit),

@@ -64,6 +64,8 @@ pub struct Tcp {
 }
 
 impl StudyRequest for Tcp {
+    const FIRST: &'static [&'static str] = &["parallel", "time", "bidir"];
+
     fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let mut spec = if strict(&self.profile) { TcpSpec::strict() } else { TcpSpec::quick() };
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;

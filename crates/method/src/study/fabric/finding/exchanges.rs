@@ -102,9 +102,9 @@ impl<'a> Kept<'a> {
         Self {
             measured,
             scene: &scenes[scene],
-            own: Rounds::of(data, CellPlace { scene, cell }),
+            own: Rounds::from_cell(data, CellPlace { scene, cell }),
             cables,
-            over_cables: cables.map_or_else(Rounds::none, |place| Rounds::of(data, place)),
+            over_cables: cables.map_or_else(Rounds::none, |place| Rounds::from_cell(data, place)),
         }
     }
 
@@ -181,7 +181,7 @@ impl<'a> Kept<'a> {
         row.set(Key::Round, name.clone());
         let values: Vec<f64> = means.into_values().collect();
         let mean = Goodput::new(row, self.measured.spec, mean_of(links), &values);
-        Some(Goodput { round: cell.rounds[worst].in_words(), ..mean })
+        Some(Goodput { round: cell.rounds[worst].to_words(), ..mean })
     }
 
     /// Goodput of each pair, if no pair occurs twice.

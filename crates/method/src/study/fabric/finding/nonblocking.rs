@@ -88,7 +88,7 @@ fn shares(measured: Measured<'_>, at: usize) -> Shares {
         let own = few().find(|(_, c)| c.arrangement == cell.arrangement);
         own.or_else(|| few().next()).filter(|(_, c)| c.nodes < cell.nodes).copied()
     };
-    let rounds_of = |cell| Rounds::of(data, CellPlace { scene: at, cell });
+    let rounds_of = |cell| Rounds::from_cell(data, CellPlace { scene: at, cell });
     let mut shares = Shares::default();
     for (index, cell) in cells.iter().filter(|(_, c)| Some(c.nodes) == most(scene)) {
         let Some((few_index, few)) = alone(cell) else { continue };
@@ -123,7 +123,7 @@ fn share_over_cables(measured: Measured<'_>, scene: &Scene, cell: &Cell) -> Opti
     if ways.share_machine() && pairs(&scenes[place.scene].cells[place.cell]) < pairs(cell) {
         return None;
     }
-    median(&Rounds::of(data, place).shares().into_values().collect::<Vec<_>>())
+    median(&Rounds::from_cell(data, place).shares().into_values().collect::<Vec<_>>())
 }
 
 /// Blocks needed for a 95 % interval of the median.

@@ -13,10 +13,7 @@ use page::{Caveat, Figure, Key, Verdict};
 pub(super) fn excuse(answer: &mut Nonblocking) {
     if answer.value.value == Some(0.0) {
         answer.value.value = None;
-        answer.value.verdict = Verdict::Undetermined;
-        answer.value.caveats.push(Caveat::NotResolved);
-        answer.value.caveats.sort();
-        answer.value.caveats.dedup();
+        leave_open(&mut answer.value, &[]);
     }
 }
 
@@ -80,8 +77,13 @@ fn block(answer: &mut Nonblocking, share: f64, verdict: Verdict) {
 }
 
 fn doubt(figure: &mut Figure) {
+    leave_open(figure, &[Caveat::Contradicted]);
+}
+
+fn leave_open(figure: &mut Figure, why: &[Caveat]) {
     figure.verdict = Verdict::Undetermined;
-    figure.caveats.extend([Caveat::NotResolved, Caveat::Contradicted]);
+    figure.caveats.push(Caveat::NotResolved);
+    figure.caveats.extend(why);
     figure.caveats.sort();
     figure.caveats.dedup();
 }

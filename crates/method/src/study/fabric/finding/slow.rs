@@ -21,10 +21,10 @@ use crate::study::rows::CONFIDENCE;
 /// A port that gets less than the others, whichever its partner.
 #[derive(Debug)]
 pub(in super::super) struct SlowPort {
-    pub(in super::super) name: String,
+    pub(in super::super) port: PortRef,
     /// Number of partners that it had.
     pub(in super::super) partners: usize,
-    /// Its best rate as a share of the other ports' median.
+    /// Best rate of the port as a share of the other ports' median.
     pub(in super::super) value: Figure,
 }
 
@@ -45,19 +45,19 @@ struct Best {
 pub(super) fn slow_ports(measured: Measured<'_>, at: usize) -> Vec<SlowPort> {
     let scene = &measured.scenes[at];
     let all = best_rates(measured, at);
-    let told: Vec<(&PortRef, &Best)> =
+    let compared: Vec<(&PortRef, &Best)> =
         all.iter().filter(|(_, best)| best.partners.len() >= FEWEST_PARTNERS).collect();
-    if told.len() < FEWEST_PORTS {
+    if compared.len() < FEWEST_PORTS {
         return Vec::new();
     }
-    let slow: Vec<SlowPort> = told
+    let slow: Vec<SlowPort> = compared
         .iter()
         .filter_map(|(port, best)| {
-            let others = told.iter().filter(|(other, _)| other != port).map(|(_, best)| *best);
+            let others = compared.iter().filter(|(other, _)| other != port).map(|(_, best)| *best);
             slow_port(measured, scene, port, best, &others.collect::<Vec<_>>())
         })
         .collect();
-    if slow.len() * 2 < told.len() { slow } else { Vec::new() }
+    if slow.len() * 2 < compared.len() { slow } else { Vec::new() }
 }
 
 fn slow_port(
@@ -85,7 +85,7 @@ fn slow_port(
     row.set(Key::Partners, best.partners.len() as u64);
     row.n = ratio.blocks as u64;
     let value = row.of_estimate(Metric::PortShare, Unit::Ratio, Some(ratio));
-    Some(SlowPort { name: port.to_string(), partners: best.partners.len(), value })
+    Some(SlowPort { port: port.clone(), partners: best.partners.len(), value })
 }
 
 /// Best rate of each port over the rounds with the most nodes, relative to the pair's link.
@@ -98,7 +98,7 @@ fn best_rates(measured: Measured<'_>, at: usize) -> BTreeMap<PortRef, Best> {
     };
     let mut all: BTreeMap<PortRef, Best> = BTreeMap::new();
     for (index, cell) in scene.cells.iter().enumerate().filter(|(_, cell)| is_in(cell)) {
-        let rounds = Rounds::of(measured.data, CellPlace { scene: at, cell: index });
+        let rounds = Rounds::from_cell(measured.data, CellPlace { scene: at, cell: index });
         for (round, data) in cell.rounds.iter().zip(rounds.rounds()) {
             for sample in &data.samples {
                 for (pair, got) in round.pairs.iter().zip(&sample.pairs) {

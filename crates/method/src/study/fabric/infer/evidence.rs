@@ -30,7 +30,7 @@ pub(super) struct Belief {
 
 impl Belief {
     /// Creates a belief without uplink limits.
-    pub(super) fn of(ports: usize, groups: &[Vec<usize>]) -> Self {
+    pub(super) fn from_groups(ports: usize, groups: &[Vec<usize>]) -> Self {
         let mut group_of = vec![NONE; ports];
         for (at, group) in groups.iter().enumerate() {
             for port in group {
@@ -135,7 +135,7 @@ impl Belief {
         let Some((least, best)) = costs.min_by(|a, b| a.0.total_cmp(&b.0)) else { return };
         let better = least < cost(self.uplinks[group]) - WORTH;
         let best = if better { best } else { self.uplinks[group] };
-        let best = if best.is_finite() { beside(best, cost) } else { best };
+        let best = if best.is_finite() { refine_minimum(best, cost) } else { best };
         *self = self.with(group, best);
     }
 
@@ -180,7 +180,7 @@ impl Belief {
     }
 
     /// Largest load offered to a group's uplink in one direction by any round.
-    pub(super) fn asked(&self, group: usize, rounds: &[Round]) -> f64 {
+    pub(super) fn most_offered(&self, group: usize, rounds: &[Round]) -> f64 {
         let sum = |flows: Vec<&Flooded>| flows.into_iter().map(|flow| flow.offered).sum();
         let of = |round: &Round| self.ways(group, round).map(sum);
         rounds.iter().flat_map(of).fold(0.0, f64::max)
@@ -249,7 +249,7 @@ impl Belief {
 }
 
 /// Searches for the lowest cost within a tenth of a value, by golden section.
-fn beside(value: f64, cost: impl Fn(f64) -> f64) -> f64 {
+fn refine_minimum(value: f64, cost: impl Fn(f64) -> f64) -> f64 {
     const GOLDEN: f64 = 0.618_033_988_749_895;
     let (mut low, mut high) = (0.9 * value, 1.1 * value);
     for _ in 0..14 {
@@ -306,16 +306,16 @@ mod tests {
         let crossing = |share| (0..8).map(|p| flow(p, (p + 4) % 8, share)).collect();
         let rounds = [Round { flows: crossing(0.75) }];
         let groups = [vec![0, 1, 2, 3], vec![4, 5, 6, 7]];
-        let mut belief = Belief::of(8, &groups);
+        let mut belief = Belief::from_groups(8, &groups);
         belief.fit(&rounds, 0.02);
         for group in 0..2 {
             assert!(belief.gain(group, &rounds, 0.02) > DRIVEN, "{belief:?}");
             assert!((belief.uplinks[group] - 3.0).abs() < 0.05, "{belief:?}");
         }
         assert_eq!(belief.groups(), groups);
-        assert!((belief.asked(0, &rounds) - 4.0).abs() < 1e-9);
+        assert!((belief.most_offered(0, &rounds) - 4.0).abs() < 1e-9);
         let clean = [Round { flows: crossing(1.0) }];
-        let mut belief = Belief::of(8, &groups);
+        let mut belief = Belief::from_groups(8, &groups);
         belief.fit(&clean, 0.02);
         assert!((0..2).all(|g| belief.gain(g, &clean, 0.02) < DRIVEN), "{belief:?}");
     }

@@ -85,7 +85,7 @@ impl Inference<'_> {
     pub(super) fn price(&self, one: &[usize], other: &[usize], each: f64) -> f64 {
         let way = |port: usize| ((one.len() + port) as f64 / port as f64).ln();
         let ways: f64 = (1..=other.len()).map(way).sum();
-        let heard = |sink: &&Sink, group: &[usize]| group.iter().any(|port| sink.heard(*port));
+        let heard = |sink: &&Sink, group: &[usize]| group.iter().any(|port| sink.is_sender(*port));
         let means =
             self.sinks.values().filter(|sink| heard(sink, one) && heard(sink, other)).count();
         ways + (means + 1) as f64 * each
@@ -94,7 +94,7 @@ impl Inference<'_> {
     /// Half the logarithm of the number of readings (Schwarz, "Estimating the dimension of a
     /// model", 1978).
     pub(super) fn price_of_a_parameter(&self) -> f64 {
-        let of = |sink: &Sink| self.alive.iter().filter(|port| sink.heard(**port)).count();
+        let of = |sink: &Sink| self.alive.iter().filter(|port| sink.is_sender(**port)).count();
         let readings: usize = self.sinks.values().map(of).sum();
         0.5 * (readings.max(1) as f64).ln()
     }

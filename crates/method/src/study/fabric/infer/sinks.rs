@@ -37,7 +37,7 @@ pub(super) struct Scatter {
 
 impl Scatter {
     /// Combines the scatter of all sinks.
-    pub(super) fn of<'s>(sinks: impl Iterator<Item = &'s Sink>) -> Self {
+    pub(super) fn from_sinks<'s>(sinks: impl Iterator<Item = &'s Sink>) -> Self {
         sinks.map(Sink::scatter).fold(Self::default(), |all, one| Self {
             squares: all.squares + one.squares,
             freedom: all.freedom + one.freedom,
@@ -130,7 +130,7 @@ impl Sink {
     }
 
     /// True if the port sent into the sink.
-    pub(super) fn heard(&self, port: usize) -> bool {
+    pub(super) fn is_sender(&self, port: usize) -> bool {
         self.of[port].weight > 0.0
     }
 
@@ -167,7 +167,7 @@ impl Sink {
     /// all are alike.
     pub(super) fn levels(&self, of_all: Scatter) -> Option<(Vec<Option<usize>>, f64)> {
         let factor = self.factor(of_all);
-        let ports: Vec<usize> = (0..self.of.len()).filter(|port| self.heard(*port)).collect();
+        let ports: Vec<usize> = (0..self.of.len()).filter(|port| self.is_sender(*port)).collect();
         let readings: Vec<Reading> =
             ports.iter().filter_map(|p| self.reading(*p, factor)).collect();
         let Classes { of, separation } = classes(&readings, MOST_LEVELS, SEEN)?;
@@ -287,14 +287,14 @@ mod tests {
         let floods = [[400.0, 260.0, 390.0, 900.0, 880.0], [330.0, 410.0, 270.0, 910.0, 900.0]];
         let mut sink = Sink::new(6);
         sink.take(&flood(&floods[0]), 0.02);
-        let counts_alone = Scatter::of([&sink].into_iter());
+        let counts_alone = Scatter::from_sinks([&sink].into_iter());
         assert!(!counts_alone.is_known(), "one flood does not tell how far floods scatter");
         let (levels, _) = sink.levels(counts_alone).expect("levels");
         assert_ne!(levels[1], levels[2], "by its counts alone it stands out");
         for turn in 1..4 {
             sink.take(&flood(&floods[turn % 2]), 0.02);
         }
-        let all = Scatter::of([&sink].into_iter());
+        let all = Scatter::from_sinks([&sink].into_iter());
         assert!(all.is_known() && all.factor() > 4.0, "{all:?}");
         let (levels, _) = sink.levels(all).expect("two levels");
         assert_eq!(levels, [None, Some(0), Some(0), Some(0), Some(1), Some(1)]);
@@ -327,7 +327,7 @@ mod tests {
         for _ in 0..3 {
             sink.take(&flood(&[900.0; 20]), 0.02);
         }
-        let all = Scatter::of([&sink].into_iter());
+        let all = Scatter::from_sinks([&sink].into_iter());
         assert!(all.is_known() && (all.factor() - 1.0).abs() < 1e-12, "{all:?}");
         assert!((all.freedom - 38.0).abs() < 1e-12, "{all:?}");
         let before = sink.deviation(Scatter::default());

@@ -67,7 +67,7 @@ impl Inference<'_> {
 
     /// True if the group was certainly limited by its own uplink, whatever the others carry.
     pub(super) fn is_short(&self, belief: &Belief, group: usize) -> bool {
-        let asked = belief.asked(group, &self.rounds);
+        let asked = belief.most_offered(group, &self.rounds);
         belief.uplinks[group] < (1.0 - LEAST_LOSS) * asked
             && belief.gain(group, &self.rounds, self.noise) > DRIVEN
     }
@@ -89,7 +89,7 @@ impl Inference<'_> {
             }
             let paused = self.floods.paused();
             let rate = self.rate(belief, group).filter(|_| short && !paused);
-            let held_up = low < (1.0 - LEAST_LOSS) * belief.asked(group, &self.rounds);
+            let held_up = low < (1.0 - LEAST_LOSS) * belief.most_offered(group, &self.rounds);
             let bound = match held_up {
                 true if paused => Bound::Pauses,
                 true => Bound::OtherUplinks,

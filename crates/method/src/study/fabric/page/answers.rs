@@ -34,7 +34,7 @@ pub(super) fn slow_ports(found: &FabricFinding) -> Vec<Answer> {
         );
         stated(text, &port.value)
             .led_by(&port.value)
-            .with_question(format!("Slow port {}", port.name))
+            .with_question(format!("Slow port {}", port.port))
     };
     found.scenes.iter().flat_map(|scene| &scene.slow).map(answer).collect()
 }

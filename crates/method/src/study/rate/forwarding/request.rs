@@ -197,6 +197,8 @@ pub struct Named {
 }
 
 impl StudyRequest for Forwarding {
+    const FIRST: &'static [&'static str] = &["size", "flood", "rfc2544"];
+
     fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let mut spec =
             if strict(&self.profile) { ForwardingSpec::strict() } else { ForwardingSpec::quick() };

@@ -71,6 +71,8 @@ pub struct Switching {
 }
 
 impl StudyRequest for Switching {
+    const FIRST: &'static [&'static str] = &["size", "ports", "test"];
+
     fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
         let mut spec =
             if strict(&self.profile) { SwitchingSpec::strict() } else { SwitchingSpec::quick() };
