@@ -11,6 +11,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::steps::root;
+
 /// A program the tests call, and Debian's package that holds it.
 const NEEDED: &[(&str, &str)] = &[
     ("busybox", "busybox-static"),
@@ -58,7 +60,33 @@ pub fn ensure() -> Result<()> {
     let missing = NEEDED.iter().filter(|(program, _)| !on_path(program));
     let mut missing: Vec<_> = missing.map(|(_, package)| *package).collect();
     missing.dedup();
-    install(&missing)
+    install(&missing)?;
+    ensure_axe(&root())
+}
+
+/// The checker of accessibility that a test runs in a browser, of npm.
+const AXE: &str = "axe-core@4.14.1";
+
+/// Fetches it where there is npm: its test is skipped elsewhere.
+fn ensure_axe(root: &Path) -> Result<()> {
+    let place = root.join("target/axe");
+    if place.join("package/axe.min.js").exists() || !on_path("npm") {
+        return Ok(());
+    }
+    fs::create_dir_all(&place).with_context(|| format!("make {}", place.display()))?;
+    let npm = ["pack", "--silent", AXE];
+    let fetched =
+        Command::new("npm").args(npm).current_dir(&place).output().context("start npm")?;
+    let archive = String::from_utf8_lossy(&fetched.stdout).trim().to_owned();
+    if !fetched.status.success() {
+        eprintln!("missing: {AXE}, which npm could not fetch; its test is skipped now");
+        return Ok(());
+    }
+    let unpacked = Command::new("tar").args(["-xzf", &archive]).current_dir(&place).status();
+    if !unpacked.context("start tar")?.success() {
+        bail!("tar could not unpack {archive}");
+    }
+    Ok(())
 }
 
 /// Makes available what the benchmark beside ns-3 needs, or says what is missing.

@@ -28,6 +28,14 @@ macro_rules! verdicts {
     };
 }
 
+impl Verdict {
+    /// `limited by device`, `limit undetermined`
+    pub fn to_phrase(self) -> String {
+        let by = if self == Self::Undetermined { "limit" } else { "limited by" };
+        format!("{by} {}", self.as_str())
+    }
+}
+
 verdicts! {
     /// Limit of the device: the bypass did clearly better, and the device's path was driven to it.
     DeviceLimited "device" was "device-limited"

@@ -59,20 +59,23 @@ struct PageView {
     picture: Option<Picture>,
     /// Sections, each with its heading: findings first, then the method.
     sections: Vec<SectionView>,
+    /// True if the page opens as one line: it is one of several.
+    folded: bool,
 }
 
 /// Renders one self-contained HTML file: the page that leads, the summary of several with its
 /// preface, and the pages. `generated_unix_ns` is the caller's wall clock.
 pub fn html(document: Document, generated_unix_ns: u64) -> Result<String, RenderError> {
     let Document { title, preface, lead, pages } = document;
-    let summary = if pages.len() > 1 { pages.iter().map(summed_up).collect() } else { Vec::new() };
+    let several = pages.len() > 1;
+    let summary = if several { pages.iter().map(summed_up).collect() } else { Vec::new() };
     let view = DocumentView {
         title,
         generated: words::moment(generated_unix_ns),
         summary,
-        preface: preface.into_iter().map(block).collect(),
-        lead: lead.map(page),
-        pages: pages.into_iter().map(page).collect(),
+        preface: preface.into_iter().filter_map(block).collect(),
+        lead: lead.map(|lead| page(lead, false)),
+        pages: pages.into_iter().map(|own| page(own, several)).collect(),
     };
     Ok(view.render()?)
 }
@@ -89,7 +92,7 @@ fn summed_up(page: &Page) -> Summary {
     }
 }
 
-fn page(page: Page) -> PageView {
+fn page(page: Page, folded: bool) -> PageView {
     let gauges: Vec<Image> =
         Gauges::from_answers(&page.answers).into_iter().map(Image::Gauges).collect();
     let all = page.sections.into_iter().chain(page.background);
@@ -107,6 +110,7 @@ fn page(page: Page) -> PageView {
         gauges,
         picture: page.picture,
         sections,
+        folded,
     }
 }
 
@@ -114,7 +118,7 @@ fn page(page: Page) -> PageView {
 struct SectionView {
     id: String,
     heading: String,
-    blocks: Vec<BlockView>,
+    parts: Vec<PartView>,
     pictures: usize,
     /// `3 plots, 2 tables`
     contents: String,
@@ -122,10 +126,18 @@ struct SectionView {
     open: bool,
 }
 
+/// Blocks below one subheading.
+struct PartView {
+    /// Empty for what stands before the first subheading.
+    heading: String,
+    blocks: Vec<BlockView>,
+    /// True if it is unfolded as its section opens: the first.
+    open: bool,
+}
+
 /// A block for the template.
 enum BlockView {
     Paragraph(String),
-    Subheading(String),
     Pictures(Vec<Picture>),
     Table(TableView),
     Folded { summary: String, table: TableView },
@@ -154,6 +166,8 @@ struct CellView {
     row: String,
     /// Rows whose samples or limit it states, `1.3 1.4`.
     of: String,
+    /// Number by which it is sorted; empty for a text.
+    number: String,
 }
 
 /// `1.3 1.4`
@@ -180,22 +194,41 @@ fn section(section: Section) -> SectionView {
         contents: told.collect::<Vec<_>>().join(", "),
         id: section.id,
         heading: section.heading,
-        blocks: section.blocks.into_iter().map(block).collect(),
+        parts: parts(section.blocks),
         pictures,
         open: false,
     }
 }
 
-fn block(block: Block) -> BlockView {
-    match block {
+/// Divides blocks at their subheadings.
+fn parts(blocks: Vec<Block>) -> Vec<PartView> {
+    let mut parts = Vec::new();
+    let mut own = PartView { heading: String::new(), blocks: Vec::new(), open: true };
+    for next in blocks {
+        match next {
+            Block::Subheading(heading) => {
+                let open = own.heading.is_empty();
+                let next = PartView { heading, blocks: Vec::new(), open };
+                parts.push(std::mem::replace(&mut own, next));
+            }
+            other => own.blocks.extend(block(other)),
+        }
+    }
+    parts.push(own);
+    parts
+}
+
+/// A block for the template; `None` for a subheading, at which a section is divided.
+fn block(block: Block) -> Option<BlockView> {
+    Some(match block {
+        Block::Subheading(_) => return None,
         Block::Paragraph(text) => BlockView::Paragraph(text),
-        Block::Subheading(text) => BlockView::Subheading(text),
         Block::Pictures(pictures) => BlockView::Pictures(pictures),
         Block::Table(own) => BlockView::Table(table(&own)),
         Block::Folded { summary, table: own } => BlockView::Folded { summary, table: table(&own) },
         Block::FoldedText { summary, text } => BlockView::FoldedText { summary, text },
         Block::Glossary(terms) => BlockView::Glossary(terms),
-    }
+    })
 }
 
 const fn class(style: Style) -> &'static str {
@@ -358,10 +391,16 @@ fn drawn(cell: &Cell, table: &Table, confidence: Option<&str>, scale: Option<Sca
             };
             let parts = [note.clone(), interval];
             let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-            CellView { row: join_ids(quantity.row.as_slice()), ..number(text, parts.join("; ")) }
+            let known = quantity.value.or(quantity.low).or(quantity.high);
+            CellView {
+                row: join_ids(quantity.row.as_slice()),
+                number: known.map(|known| known.to_string()).unwrap_or_default(),
+                ..number(text, parts.join("; "))
+            }
         }
         Cell::Samples(samples) => CellView {
             of: join_ids(&samples.rows),
+            number: samples.n.to_string(),
             ..number(words::count(samples.n), behind(samples, confidence))
         },
         Cell::Limit(limit) => verdict(limit),

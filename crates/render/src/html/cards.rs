@@ -41,7 +41,7 @@ pub(super) struct AnswerView {
 
 /// A word and the class that sets it.
 pub(super) struct Chip {
-    pub(super) word: &'static str,
+    pub(super) word: String,
     pub(super) class: &'static str,
 }
 
@@ -67,10 +67,14 @@ pub(super) fn cards(answers: &[Answer]) -> Vec<CardView> {
 }
 
 fn answer(answer: &Answer) -> AnswerView {
-    let reply = |reply: Reply| Chip { word: reply.word(), class: class(reply.into()) };
-    let verdict = |of: Verdict| Chip { word: of.as_str(), class: class(of.into()) };
+    let reply = |reply: Reply| Chip { word: reply.word().to_owned(), class: class(reply.into()) };
+    let verdict = |of: Verdict| Chip { word: of.to_phrase(), class: class(of.into()) };
     let headline = answer.headline.clone().unwrap_or_default();
-    let (value, unit) = headline.value.rsplit_once('\u{a0}').unwrap_or((&headline.value, ""));
+    // Of several quantities each keeps its unit.
+    let (value, unit) = match headline.value.split('\u{a0}').collect::<Vec<_>>()[..] {
+        [value, unit] => (value, unit),
+        _ => (&*headline.value, ""),
+    };
     AnswerView {
         case: answer.case.clone(),
         value: value.to_owned(),

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use page::{Answer, GaugeLine, Gauges, Mark, MarkKind, Page, Reply, Tone};
+use page::{Answer, GaugeLine, Gauges, Mark, MarkKind, Page, Reply, Tone, Verdict};
 
 use super::paint::{self, painted};
 use super::{Screen, arrows, put_wrapped, unpainted, wrap};
@@ -147,8 +147,7 @@ impl Rows {
         } else if self.value > 0 {
             line += &" ".repeat(4 + self.value + self.interval);
         }
-        let limit = answer.verdict.map(|verdict| format!("limited by {}", verdict.as_str()));
-        let limit = limit.unwrap_or_default();
+        let limit = answer.verdict.map(Verdict::to_phrase).unwrap_or_default();
         let line = line.replace('\u{a0}', " ");
         let fits = |line: &str| width(&unpainted(line)) + 2 + width(&limit) <= self.screen.columns;
         let line = if fits(&line) { line } else { line.trim_end().to_owned() };

@@ -9,6 +9,9 @@ use crate::program::{Scratch, switchmark};
 /// What a page may take at most.
 const MOST_OCTETS: usize = 1_000_000;
 
+/// What a page of one run may take at most of a laptop's screen as it opens.
+const MOST_SCREENS: f64 = 3.0;
+
 fn ended(scratch: &Scratch, args: &[&str]) -> Output {
     Command::new(switchmark())
         .args(args)
@@ -129,8 +132,8 @@ const KINDS: [(&str, &str); 14] = [
 ];
 
 #[test]
-fn no_kind_of_page_has_to_be_moved_sideways() {
-    if !browser::is_there("no_kind_of_page_has_to_be_moved_sideways") {
+fn each_kind_of_page_is_short_accessible_and_not_moved_sideways() {
+    if !browser::is_there("each_kind_of_page_is_short_accessible_and_not_moved_sideways") {
         return;
     }
     let scratch = Scratch::new("page-kinds");
@@ -165,8 +168,64 @@ fn no_kind_of_page_has_to_be_moved_sideways() {
         .collect();
     assert_eq!(sideways, ["wide.html is 391 wide at 390"]);
     for one in seen.iter().filter(|one| !one.answer.is_empty()) {
+        one.assert_within(MOST_SCREENS);
         let height = f64::from(one.height);
         assert!(one.answered < height, "{}: answered at {} of {height}", one.page, one.answered);
         assert!(one.letters >= 14.0, "{}: letters of {}", one.page, one.letters);
     }
+    for (page, broken) in browser::broken_rules(&scratch, &pages).unwrap_or_default() {
+        let grave = |one: &String| one.starts_with("serious") || one.starts_with("critical");
+        // The probes have neither a title nor a language.
+        let is_probe = ["wide.html", "narrow.html"].contains(&&*page);
+        assert_eq!(broken.iter().any(grave), is_probe, "{page}: {broken:#?}");
+    }
+}
+
+/// What a page's tables do when they are used: whether each column of numbers is in order after a
+/// click on its head, and each table's rows as they are copied.
+const USED: &str = r#"(frame) => {
+    const window = frame.contentWindow, copied = [];
+    const clipboard = { writeText: async (text) => { copied.push(text); } };
+    Object.defineProperty(window.navigator, "clipboard", { value: clipboard });
+    const tables = [...frame.contentDocument.querySelectorAll("table")];
+    let unordered = 0, columns = 0;
+    for (const table of tables) {
+      for (const head of table.querySelectorAll("th.number")) {
+        head.querySelector("button").click();
+        const rows = [...table.tBodies[0].rows], at = head.cellIndex;
+        const values = rows.map((row) => row.cells[at].dataset.value).filter((v) => v !== undefined);
+        columns += 1;
+        unordered += values.some((value, n) => n > 0 && +values[n - 1] > +value);
+      }
+      table.querySelector("button.copy").click();
+    }
+    const rows = tables.map((table) => table.rows.length);
+    const lines = copied.map((text) => text.trimEnd().split("\n").length);
+    return { columns, unordered, rows, lines, first: copied[0].split("\n")[0] };
+}"#;
+
+#[derive(serde::Deserialize)]
+struct Used {
+    columns: u32,
+    unordered: u32,
+    rows: Vec<u32>,
+    lines: Vec<u32>,
+    first: String,
+}
+
+#[test]
+fn tables_sort_and_are_copied_as_csv() {
+    if !browser::is_there("tables_sort_and_are_copied_as_csv") {
+        return;
+    }
+    let scratch = Scratch::new("page-used");
+    let asked = ["forwarding", "--testbed", "sim:trident2", "--seed", "1", "--flood"];
+    page(&scratch, &[&asked[..], &["--size", "64,1518", "-t", "10ms", "--blocks", "2"]].concat());
+    let frames = [("page.html".to_owned(), browser::SCREENS[0])];
+    let used: Vec<Used> = browser::looked_at(&scratch, &frames, "() => true", USED);
+    let [used] = &used[..] else { panic!("one page") };
+    assert!(used.columns > 3, "{} columns of numbers", used.columns);
+    assert_eq!(used.unordered, 0, "columns out of order");
+    assert_eq!(used.lines, used.rows, "a line for each row and the head");
+    assert!(used.first.contains(','), "{}", used.first);
 }

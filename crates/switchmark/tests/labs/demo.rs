@@ -10,9 +10,12 @@ use std::thread;
 use std::time::Duration;
 
 use crate::harness::{self, Scratch, alone, full};
-use crate::program::browser::browse;
+use crate::program::browser::{browse, laid_out};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+
+/// What the report may take of a laptop's screen as it opens.
+const MOST_SCREENS: f64 = 4.0;
 
 /// Asks it to end once there is a report.
 fn end_after(demo: &mut Child, page: &Path) {
@@ -58,6 +61,9 @@ fn the_demo_leaves_a_report_that_a_browser_opens() {
     assert!(document.contains("</html>"), "the page was rendered");
     let plots = document.matches("<svg").count();
     assert!(plots >= 5, "{plots} pictures");
+    for layout in laid_out(&scratch, &["switchmark-demo.html"]) {
+        layout.assert_within(MOST_SCREENS);
+    }
     for svg in document.split("<svg").skip(1) {
         let svg = svg.split("</svg>").next().unwrap_or_default();
         let marks = ["<path", "<polyline", "<circle", "<rect", "<line"];

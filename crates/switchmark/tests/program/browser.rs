@@ -26,12 +26,28 @@ pub struct Layout {
     /// Of all that is in it, tables and texts that are folded away included: more than the screen's
     /// where it has to be moved sideways to be read.
     pub content: u32,
+    /// How far down it reaches as it opens, with everything folded that opens folded.
+    pub reaches: u32,
     /// Where the first answer ends.
     pub answered: f64,
     /// What the first answer says, as it is shown.
     pub answer: String,
     /// How large its letters are.
     pub letters: f64,
+}
+
+impl Layout {
+    /// Number of screens that it takes as it opens.
+    pub fn screens(&self) -> f64 {
+        f64::from(self.reaches) / f64::from(self.height)
+    }
+
+    /// Asserts that it takes at most so many screens of a laptop, and twice as many of a telephone.
+    pub fn assert_within(&self, laptop: f64) {
+        let most = if self.width >= SCREENS[0].0 { laptop } else { 2.0 * laptop };
+        let screens = self.screens();
+        assert!(screens <= most, "{} takes {screens:.1} screens at {}", self.page, self.width);
+    }
 }
 
 /// Whether there is one; where not, that is said.
@@ -73,11 +89,12 @@ const LAYOUT: &str = r#"(frame) => {
     const page = frame.contentDocument, root = page.documentElement;
     const first = page.querySelector("ul.answers li"), text = page.querySelector(".first .number, .first .why");
     const answered = first ? first.getBoundingClientRect().bottom : 0;
+    const reaches = root.scrollHeight;
     page.querySelectorAll("details").forEach((folded) => { folded.open = true; });
     return {
       page: frame.getAttribute("src"),
       width: frame.contentWindow.innerWidth, height: frame.contentWindow.innerHeight,
-      content: root.scrollWidth, answered, answer: first ? first.closest(".card").innerText : "",
+      content: root.scrollWidth, reaches, answered, answer: first ? first.closest(".card").innerText : "",
       letters: text ? parseFloat(frame.contentWindow.getComputedStyle(text).fontSize) : 0,
     };
 }"#;
@@ -90,11 +107,11 @@ addEventListener("load", async () => {
     for (let n = 0; n < 200 && !ready(frame.contentDocument); n++) {
       await new Promise((done) => setTimeout(done, 5));
     }
-    all.push(look(frame));
+    all.push(await look(frame));
   }
   const said = document.createElement("script");
   said.type = "application/json";
-  said.textContent = JSON.stringify(all);
+  said.textContent = JSON.stringify(all).replaceAll("<", "\\u003c");
   document.body.replaceChildren(said);
 });
 "#;
@@ -124,6 +141,29 @@ pub fn laid_out(scratch: &Scratch, pages: &[&str]) -> Vec<Layout> {
     let frames: Vec<_> = pages.iter().flat_map(on_each).collect();
     looked_at(scratch, &frames, "() => true", LAYOUT)
 }
+
+/// What axe-core, of npm, finds in each of these pages of the folder on a laptop, all unfolded:
+/// `serious html-has-lang: <html>`. `None` where it was not fetched, which is said.
+pub fn broken_rules(scratch: &Scratch, pages: &[&str]) -> Option<Vec<(String, Vec<String>)>> {
+    let axe = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/axe/package/axe.min.js");
+    if std::fs::copy(axe, scratch.path("axe.js")).is_err() {
+        eprintln!("skipped: needs axe-core, which `cargo xtask test` fetches where there is npm");
+        return None;
+    }
+    let frames: Vec<_> = pages.iter().map(|page| ((*page).to_owned(), SCREENS[0])).collect();
+    Some(looked_at(scratch, &frames, "() => true", AXE))
+}
+
+const AXE: &str = r#"async (frame) => {
+    const page = frame.contentDocument, script = page.createElement("script");
+    page.querySelectorAll("details").forEach((folded) => { folded.open = true; });
+    script.src = "axe.js";
+    await new Promise((done) => { script.onload = done; page.head.append(script); });
+    const found = await frame.contentWindow.axe.run(page, { resultTypes: ["violations"] });
+    const broken = found.violations.map(({ impact, id, nodes }) =>
+      `${impact} ${id}: ${nodes[0].html}`);
+    return [frame.getAttribute("src"), broken];
+}"#;
 
 /// What a function of a frame sees in each of these pages, on a screen of that size, as soon as
 /// another one calls its document ready.
