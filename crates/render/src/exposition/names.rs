@@ -42,26 +42,26 @@ macro_rules! families {
 }
 
 families! {
-    BUILD_INFO "switchmark_build_info" Gauge ["version"] "The version of this program";
-    JOURNAL_RUNS "switchmark_journal_runs" Gauge ["state"] "Runs in the journal, by how they stand";
+    BUILD_INFO "switchmark_build_info" Gauge ["version"] "This program's version";
+    JOURNAL_RUNS "switchmark_journal_runs" Gauge ["state"] "Runs in the journal, by state";
     RUN_TRIALS "switchmark_run_trials" Gauge ["run" "verb" "testbed" "outcome"] "Trials of a run under way, by outcome";
-    RUN_INFO "switchmark_run_info" Gauge ["run" "verb" "testbed" "version"] "A run, and the version that measured it";
-    ROUND_TRIP "switchmark_round_trip_seconds" Histogram ["run" "testbed" "trial" "path"] "Round-trip times of all valid trials of a label, as they were stamped";
-    SERVE_REQUESTS "switchmark_serve_requests_total" Counter [] "Requests that were read, refused ones included";
-    SERVE_REFUSED "switchmark_serve_refused_total" Counter ["reason"] "Requests and connections that were refused, by reason";
-    SERVE_CONNECTIONS "switchmark_serve_connections" Gauge [] "Connections that are open";
+    RUN_INFO "switchmark_run_info" Gauge ["run" "verb" "testbed" "version"] "A run, with its version";
+    ROUND_TRIP "switchmark_round_trip_seconds" Histogram ["run" "testbed" "trial" "path"] "Round-trip times of all valid trials of a label";
+    SERVE_REQUESTS "switchmark_serve_requests_total" Counter [] "Requests read, refused ones included";
+    SERVE_REFUSED "switchmark_serve_refused_total" Counter ["reason"] "Refused requests and connections, by reason";
+    SERVE_CONNECTIONS "switchmark_serve_connections" Gauge [] "Open connections";
     SERVE_STREAMS "switchmark_serve_streams" Gauge [] "Pages that follow a run under way";
-    WATCH_INFO "switchmark_watch_info" Gauge ["testbed" "run" "version"] "A watch, and the version that measures it";
+    WATCH_INFO "switchmark_watch_info" Gauge ["testbed" "run" "version"] "A watch, with its version";
     WATCH_RTT "switchmark_watch_rtt_seconds" Histogram ["testbed" "from" "to" "path"] "Round-trip times since the watch began";
     WATCH_SENT "switchmark_watch_frames_sent_total" Counter ["testbed" "from" "to" "path"] "Frames sent since the watch began";
     WATCH_LOST "switchmark_watch_frames_lost_total" Counter ["testbed" "from" "to" "path"] "Frames that never arrived";
     WATCH_REORDERED "switchmark_watch_frames_reordered_total" Counter ["testbed" "from" "to" "path"] "First arrivals behind a later frame (RFC 4737)";
-    WATCH_GOODPUT "switchmark_watch_goodput_bytes_per_second" Gauge ["testbed" "from" "to" "path"] "TCP payload at the receiver, mean of the latest hour that had any";
+    WATCH_GOODPUT "switchmark_watch_goodput_bytes_per_second" Gauge ["testbed" "from" "to" "path"] "TCP payload at the receiver, mean of the latest hour with any";
     WATCH_TRIALS "switchmark_watch_trials_total" Counter ["testbed" "from" "to" "path" "outcome"] "Trials since the watch began, by outcome: valid, invalid, failed";
-    WATCH_CHANGES "switchmark_watch_changes_total" Counter ["testbed" "from" "to" "path" "quantity" "direction" "whose"] "Changes that were found, by what changed, whither, and whose doing it is";
-    WATCH_OUTAGE "switchmark_watch_outage" Gauge ["testbed" "from" "to" "path"] "Whether nothing gets through: 1 yes, 0 no";
-    WATCH_GAP "switchmark_watch_gap_seconds_total" Counter ["testbed" "from" "to" "path" "cause"] "Time in which the watch itself did not measure, by cause: suspended, agents, stopped; of clock-step by how much the clock was set";
-    WATCH_LAST_TRIAL "switchmark_watch_last_trial_timestamp_seconds" Gauge ["testbed" "from" "to" "path"] "When the latest trial ended, in seconds since 1970";
+    WATCH_CHANGES "switchmark_watch_changes_total" Counter ["testbed" "from" "to" "path" "quantity" "direction" "whose"] "Changes found, by quantity, direction and cause";
+    WATCH_OUTAGE "switchmark_watch_outage" Gauge ["testbed" "from" "to" "path"] "1 if nothing gets through, else 0";
+    WATCH_GAP "switchmark_watch_gap_seconds_total" Counter ["testbed" "from" "to" "path" "cause"] "Time in which the watch did not measure, by cause: suspended, agents, stopped, clock-step (the clock's change)";
+    WATCH_LAST_TRIAL "switchmark_watch_last_trial_timestamp_seconds" Gauge ["testbed" "from" "to" "path"] "End of the latest trial, in seconds since 1970";
 }
 
 const NS_PER_S: f64 = 1e9;

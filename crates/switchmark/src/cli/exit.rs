@@ -34,10 +34,10 @@ macro_rules! statuses {
 statuses! {
     Done 0 "done";
     Failed 1 "failed while it ran, or interrupted; `run --resume latest` goes on with a run";
-    BadInput 2 "nothing was measured: wrong arguments or files, a testbed that can't work, no privilege, or a journal that can't be used";
-    Open 3 "done, but something is left open: figures without a value, because no trial of theirs was valid, or no value at all";
+    BadInput 2 "nothing was measured: wrong arguments or files, an unusable testbed or journal, or no privilege";
+    Open 3 "done, but something is open: figures without a valid trial, or no value at all";
     Worse 4 "done, and the answer is *fail* or *worse*";
-    Unread 141 "done, but whoever read the output went away before its end, as `| head` does";
+    Unread 141 "done, but the reader closed the pipe early, as `| head` does";
 }
 
 /// A row each: a verb, a code, and what that says of the verb where it is more than of any.
@@ -53,8 +53,7 @@ fn own() -> impl Iterator<Item = (&'static str, Status, &'static str)> {
 }
 
 /// Verbs that end with codes of a program that is not ours.
-const PASSED_ON: &str = "`lab exec` passes on the exit code of the program that it ran; 127 means that there is no such \
-                         program, 126 that it can't be run.";
+const PASSED_ON: &str = "`lab exec` passes on its program's exit code; 127: there is no such program, 126: it can't be run.";
 
 /// Verbs that leave nothing open: they show or write what is there.
 const PLAIN: &[&str] = &[
@@ -103,21 +102,20 @@ mod tests {
     const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/exit-codes.md");
 
     fn page() -> String {
-        let mut out = "# Exit codes\n\nWhat a shell or a CI server learns from the program's end. This page is written from \
-                       the code that ends it\n(`crates/switchmark/src/cli/exit.rs`).\n\n| code | of any verb |\n|---|---|\n"
-            .to_owned();
+        let mut out = "# Exit codes\n\n| code | of any verb |\n|---|---|\n".to_owned();
         for status in Status::ALL {
             let _ = writeln!(out, "| {} | {} |", status.code(), status.meaning());
         }
-        out += "\n## By verb\n\nWhere a code says more of a verb than of any:\n\n| verb | code | what it says |\n|---|---|---|\n";
+        out +=
+            "\n## By verb\n\nMore specific meanings:\n\n| verb | code | meaning |\n|---|---|---|\n";
         for (verb, status, meaning) in own() {
             let _ =
                 writeln!(out, "| [`{verb}`](../verbs/{verb}.md) | {} | {meaning} |", status.code());
         }
-        let _ = writeln!(out, "\n{}", PASSED_ON.replace(" 127 means", "\n127 means"));
+        let _ = writeln!(out, "\n{PASSED_ON}");
         let _ = writeln!(
             out,
-            "\nAn error is one line on stderr, its causes below it, and often a `hint:`; so is a refused argument."
+            "\nAn error is one line on stderr, its causes below it, and often a `hint:`."
         );
         out
     }
