@@ -25,6 +25,8 @@ pub struct StorageFinding {
 #[derive(Debug)]
 pub(super) struct StorageCase {
     pub(super) place: Place,
+    /// Direct cable of the same hosts; `None` without one, and for the cable itself.
+    pub(super) cable: Option<Place>,
     /// True through a device; false over a cable, even if it is the only path.
     pub(super) has_device: bool,
     /// Job as it ran, with its size and depth.

@@ -69,6 +69,7 @@ impl Blocks<'_> {
         let (crossing, is_compared) = (&self.crossing, self.has_comparison());
         StorageCase {
             place: self.ways.place(self.way),
+            cable: self.ways.bypass_of(self.way).map(|cable| self.ways.place(cable)),
             has_device: self.ways.subject(self.way).is_some(),
             job: self.cell.job(self.spec),
             location: self.own.location(),

@@ -3,7 +3,7 @@
 //!
 //! Owns the wording. Never computes: every number is a value's, except for relative gains.
 
-use page::{Answer, Figure, Headline, Reply, Unit, Verdict, words};
+use page::{Answer, Figure, Gauge, Headline, MarkKind, Reply, Unit, Verdict, words};
 use trial::record::StorageLocation;
 
 use super::super::finding::{Added, Operations, StorageCase, StorageFinding};
@@ -16,7 +16,35 @@ const STORAGE_BOUND: f64 = 0.05;
 /// device, and the prediction.
 pub(super) fn answers(found: &StorageFinding) -> Vec<Answer> {
     let cases = found.cases().filter(|case| !case.place.is_cable());
-    cases.flat_map(|case| [time_spent(case), added(case)]).flatten().collect()
+    let of_case = |case| {
+        let cable = over_cable(found, case);
+        let rates = gauge("Operations a second", case, cable, |case| &case.all.rate);
+        let latencies = gauge("Mean latency", case, cable, |case| &case.foremost().latency);
+        let spent = time_spent(case).map(|answer| answer.with_gauge(rates));
+        [spent, added(case).map(|answer| answer.with_gauge(latencies))]
+    };
+    cases.flat_map(of_case).flatten().collect()
+}
+
+/// The same job over the direct cable.
+fn over_cable<'a>(found: &'a StorageFinding, case: &StorageCase) -> Option<&'a StorageCase> {
+    let cable = case.cable.as_ref()?;
+    found.cases().find(|other| other.place == *cable && other.job == case.job)
+}
+
+/// Picture of one value, through the device and over the direct cable.
+fn gauge<'a>(
+    title: &str,
+    case: &'a StorageCase,
+    cable: Option<&'a StorageCase>,
+    value: impl Fn(&'a StorageCase) -> &'a Figure,
+) -> Gauge {
+    let (through, over) = (value(case), cable.map(&value));
+    Gauge::new(title, through.unit).with_cable(over).with(
+        MarkKind::Device,
+        case.place.who.name(),
+        through,
+    )
 }
 
 /// States where the time is spent. Without a network, or if that is unknown, only the number of
