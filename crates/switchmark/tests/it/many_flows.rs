@@ -2,9 +2,8 @@
 //! run begins which would take too much. Needs no root: nothing is sent.
 
 use std::process::{Command, Output, Stdio};
-use std::time::Duration;
 
-use crate::program::{Scratch, full, switchmark};
+use crate::program::{Scratch, full, peak_memory, switchmark};
 
 const SWITCH: &str = r#"
 name = "sw"
@@ -35,19 +34,10 @@ fn mesh(scratch: &Scratch, before: &str, ports: u32, more: &[&str]) -> Command {
 /// The most memory in MB that a mesh took.
 fn peak(ports: u32) -> u64 {
     let scratch = Scratch::new(&format!("mesh-{ports}"));
-    let mut child = mesh(&scratch, "", ports, &[]).spawn().expect("sh starts");
-    let mut memory = 0;
-    while child.try_wait().expect("it can be asked").is_none() {
-        let status = format!("/proc/{}/status", child.id());
-        let status = std::fs::read_to_string(status).unwrap_or_default();
-        let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = most.and_then(|most| most.trim().strip_suffix(" kB")?.parse::<u64>().ok());
-        memory = kib.map_or(memory, |kib| kib * 1024 / 1_000_000);
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    let output = child.wait_with_output().expect("it ended");
+    let child = mesh(&scratch, "", ports, &[]).spawn().expect("sh starts");
+    let (octets, output) = peak_memory(child);
     assert!(output.status.success(), "{}", said(&output));
-    memory
+    octets / 1_000_000
 }
 
 fn said(output: &Output) -> String {
