@@ -6,7 +6,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::program::{Scratch, full, json, peak_memory, switchmark};
+use crate::memory::peak_memory;
+use crate::program::{Scratch, full, json, switchmark};
 
 /// So many trials has a block of [`measured`].
 const TRIALS: usize = 12;
@@ -64,7 +65,10 @@ fn memory_does_not_grow_with_the_trials() {
     let trials = ((many - few) * TRIALS) as f64;
     for (at, (verb, runs)) in [("report", 1.0), ("compare", 2.0)].into_iter().enumerate() {
         let grown = needed[1][at].saturating_sub(needed[0][at]) as f64 / (trials * runs);
-        eprintln!("{verb}: {} and {} octets, {grown:.0} octets a trial", needed[0][at], needed[1][at]);
+        eprintln!(
+            "{verb}: {} and {} octets, {grown:.0} octets a trial",
+            needed[0][at], needed[1][at]
+        );
         assert!(grown < 1_500.0, "{verb}: {grown:.0} octets a trial: {needed:?}");
     }
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "these tests wait for a process")]
 
 mod accept;
+mod axe;
 mod bad_inputs;
 mod buffer_plan;
 mod ci;
@@ -19,6 +20,7 @@ mod growth;
 mod kept;
 mod large_outputs;
 mod many_flows;
+mod memory;
 mod one_nic;
 mod pages;
 #[path = "../program/mod.rs"]

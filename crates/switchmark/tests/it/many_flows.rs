@@ -3,7 +3,8 @@
 
 use std::process::{Command, Output, Stdio};
 
-use crate::program::{Scratch, full, peak_memory, switchmark};
+use crate::memory::peak_memory;
+use crate::program::{Scratch, full, switchmark};
 
 const SWITCH: &str = r#"
 name = "sw"

@@ -3,6 +3,7 @@
 
 use std::process::{Command, Output, Stdio};
 
+use crate::axe;
 use crate::program::browser::{self, laid_out};
 use crate::program::{Scratch, switchmark};
 
@@ -173,7 +174,7 @@ fn each_kind_of_page_is_short_accessible_and_not_moved_sideways() {
         assert!(one.answered < height, "{}: answered at {} of {height}", one.page, one.answered);
         assert!(one.letters >= 14.0, "{}: letters of {}", one.page, one.letters);
     }
-    for (page, broken) in browser::broken_rules(&scratch, &pages).unwrap_or_default() {
+    for (page, broken) in axe::broken_rules(&scratch, &pages).unwrap_or_default() {
         let grave = |one: &String| one.starts_with("serious") || one.starts_with("critical");
         // The probes have neither a title nor a language.
         let is_probe = ["wide.html", "narrow.html"].contains(&&*page);
