@@ -33,3 +33,4 @@ mod trend;
 mod two_of_a_kind;
 mod walks;
 mod watch;
+mod wrong_inputs;
