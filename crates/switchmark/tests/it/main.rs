@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_methods, reason = "these tests wait for a process")]
 
 mod accept;
+mod at_a_glance;
 mod bad_inputs;
 mod buffer_plan;
 mod ci;
