@@ -1,7 +1,7 @@
 //! A verb's failure: its causes, its text, and its exit code.
 //!
-//! Owns the shape of at most three lines: `error: …`, its causes, `hint: …`; of a fault in a text, the
-//! text's line is between. Never prints: the caller does.
+//! Owns the shape of at most three lines: `error: …`, its causes, `hint: …`; a fault in a text has
+//! the text's line instead of causes. Never prints: the caller does.
 
 use std::error::Error;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Wrong arguments, told in two lines: the verb or the option with what is wrong, and a hint with the
+//! Wrong arguments in two lines: the verb or the option with what is wrong, and a hint with the
 //! nearest name.
 //!
 //! Owns these words, made from what the parser found. Never parses an argument.

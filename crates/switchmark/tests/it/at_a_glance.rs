@@ -57,25 +57,29 @@ const RUNS: &[Run] = &[
         "Longest interruption",
     ),
     run(
-        "fabric --testbed sim:leaf-spine,hosts=4,rate=100Mbit --arrangement neighbours --nodes 4 --blocks 1 \
-         -t 10ms",
+        "fabric --testbed sim:leaf-spine,hosts=4,rate=100Mbit --arrangement neighbours \
+         --nodes 4 --blocks 1 -t 10ms",
         "Non-blocking?",
     ),
     run(
-        "switching --testbed sim:software-bridge,hosts=3,rate=100Mbit --test mesh --size 1518 -t 10ms",
+        "switching --testbed sim:software-bridge,hosts=3,rate=100Mbit \
+         --test mesh --size 1518 -t 10ms",
         "Line rate?",
     ),
     run(
-        "switching --testbed sim:software-bridge,hosts=3,rate=100Mbit --test incast --size 1518 -t 10ms",
+        "switching --testbed sim:software-bridge,hosts=3,rate=100Mbit \
+         --test incast --size 1518 -t 10ms",
         "incast",
     ),
     run(
-        "switching --testbed sim:software-bridge,hosts=4,rate=100Mbit --test broadcast --size 1518 -t 10ms",
+        "switching --testbed sim:software-bridge,hosts=4,rate=100Mbit \
+         --test broadcast --size 1518 -t 10ms",
         "throughput",
     ),
     run("storage --testbed sim:software-bridge,hosts=2 --blocks 2 -t 10ms", "IOPS"),
     run(
-        "buffer --testbed sim:software-bridge,hosts=4,rate=100Mbit --blocks 2 -t 20ms --omit 0 -P 1",
+        "buffer --testbed sim:software-bridge,hosts=4,rate=100Mbit \
+         --blocks 2 -t 20ms --omit 0 -P 1",
         "Enough buffer?",
     ),
     run("xray --testbed sim:software-bridge,hosts=2,rate=10Mbit", "Line rate?"),
