@@ -9,7 +9,7 @@ mod host;
 mod interface;
 mod process_tree;
 
-pub use ethtool::pause_frames;
+pub use ethtool::{firmware, pause_frames};
 pub use host::{HostSnapshot, host, host_beside};
 pub use interface::{InterfaceCounters, interfaces};
 pub use process_tree::ProcessTree;

@@ -7,6 +7,7 @@ mod glance;
 mod grid;
 mod notes;
 mod paint;
+mod short;
 mod table;
 
 use std::fmt::Write as _;
@@ -39,12 +40,29 @@ impl Screen {
 
 /// Formats a page at a glance, or in full: its answers, each behind its reply and its verdict; the
 /// open tables of findings, each under its title; the caveats. A page whose answers are sentences
-/// alone shows its tables.
+/// alone shows its tables, at a glance their first rows.
 pub fn text(page: &Page, screen: Screen) -> String {
     if !screen.full && page.answers.iter().any(|answer| answer.in_short().is_some()) {
         return glance::glance(page, screen);
     }
+    let mut out = sentences(page, screen);
+    if !screen.full {
+        let footer = glance::footer(page, screen);
+        let taken = page.notes.len() + out.lines().count() + footer.lines().count();
+        return out + &short::tables(page, screen, glance::LINES.saturating_sub(taken)) + &footer;
+    }
     let mut notes = Footnotes::new(&page.shared);
+    for block in page.sections.iter().flat_map(|section| &section.blocks) {
+        if let Block::Table(table) = block {
+            put_table(&mut out, screen, table, &mut notes);
+        }
+    }
+    out.push_str(&notes.render(screen));
+    out
+}
+
+/// Formats the answers in full.
+fn sentences(page: &Page, screen: Screen) -> String {
     let mut out = String::new();
     let leads = Leads::from_answers(&page.answers);
     for answer in &page.answers {
@@ -54,12 +72,6 @@ pub fn text(page: &Page, screen: Screen) -> String {
     if !out.is_empty() {
         out.push('\n');
     }
-    for block in page.sections.iter().flat_map(|section| &section.blocks) {
-        if let Block::Table(table) = block {
-            put_table(&mut out, screen, table, &mut notes);
-        }
-    }
-    out.push_str(&notes.render(screen));
     out
 }
 

@@ -33,6 +33,7 @@ mod preflight;
 mod privilege;
 mod profiles;
 mod prove;
+mod refusal;
 mod report;
 mod run;
 mod run_request;
@@ -49,17 +50,16 @@ mod trend;
 mod watch;
 mod xray;
 
-use std::error::Error as _;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::speak::{self, print_stderr};
 use crate::terminal::screen::{self, Colour, wrapped};
 use exit::Status;
 pub use failure::Failure;
+use refusal::Asked;
 
 /// Measures switches, routers, NICs and cables from the Linux hosts attached to them.
 #[derive(Debug, Parser)]
@@ -208,12 +208,16 @@ pub struct Refused {
 /// Carries out the arguments; the first is the program's name.
 pub fn carry_out<T>(arguments: impl IntoIterator<Item = T>) -> Result<ExitCode, Refused>
 where
-    T: Into<OsString> + Clone,
+    T: Into<OsString>,
 {
-    let parsed = command().try_get_matches_from(arguments);
+    let words: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    let parsed = command().try_get_matches_from(&words);
     let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) if error.use_stderr() => return Err(refused(&error)),
+        Err(error) if error.use_stderr() => {
+            let words = words.iter().skip(1).filter_map(|word| word.to_str());
+            return Err(Asked::find(command(), words).refused(&error));
+        }
         Err(help) => help.exit(),
     };
     screen::colour(cli.color);
@@ -256,34 +260,4 @@ where
         Err(failure) if signals::is_end_requested() => Err(failure.interrupted().refused()),
         Err(failure) => Err(failure.refused()),
     }
-}
-
-/// A word that no option takes is meant for something that takes it elsewhere.
-fn hint_for_more(error: &clap::Error, text: &str) -> &'static str {
-    let word = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(word)) => word.as_str(),
-        _ => "",
-    };
-    if word.starts_with('-') {
-        "try '--help'"
-    } else if text.contains("lab exec") {
-        "write the program behind `--`: lab exec h1 -- ping 198.18.0.2"
-    } else if word.parse::<std::net::IpAddr>().is_ok() || text.contains("--testbed <T>") {
-        "hosts with their ports are named by --hosts root@a:eth1,root@b:eth1, or in a file by --testbed"
-    } else {
-        "try '--help'"
-    }
-}
-
-/// A wrong argument: the parser's own words, its advice in the form of all our advice.
-fn refused(error: &clap::Error) -> Refused {
-    let hint = error.source().and_then(|cause| cause.downcast_ref::<measure::Refused>());
-    let text = error.render().to_string();
-    let hint = match hint {
-        Some(unreadable) => unreadable.hint.as_str(),
-        None if error.kind() == ErrorKind::UnknownArgument => hint_for_more(error, &text),
-        None => "try '--help'",
-    };
-    let text = text.replace("For more information, try '--help'.", &format!("hint: {hint}"));
-    Refused { text, code: Status::BadInput.code() }
 }

@@ -7,10 +7,14 @@
 mod emulator;
 mod generator;
 mod line_rates;
+mod outliers;
 mod paths;
 mod readiness;
 
+use std::collections::BTreeMap;
+
 use agents::controller::LiveTestbed;
+use agents::protocol::Examination;
 use measure::Nanos;
 use trial::Testbed as _;
 use trial::topology::PortRef;
@@ -20,7 +24,10 @@ use crate::cli::{Failure, lone};
 pub use emulator::{Effort, Limits};
 pub use generator::Calibration;
 pub use line_rates::{LineRates, Place};
-pub use readiness::{Finding, Spoils, State, page as readiness_page};
+pub use readiness::{Checked, Finding, Spoils, State, page as readiness_page};
+
+use outliers::Difference;
+use paths::BestRates;
 
 /// MAC address of a link without a cable.
 const NO_MAC: &str = "00:00:00:00:00:00";
@@ -29,15 +36,33 @@ const ORDINARY_MTU: u32 = 1500;
 /// Time for which the doctor watches other programs on the hosts.
 const WATCHED: Nanos = Nanos::from_millis(800);
 
-/// Runs every check of the hosts, and measures what the ports carry if anything passes at all.
-pub fn look_hard(live: &mut LiveTestbed) -> Result<Vec<Finding>, Failure> {
-    let mut findings = look(live, WATCHED)?;
+/// Runs every check of the hosts, measures what the ports carry if anything passes at all, and
+/// compares the hosts with each other.
+pub fn look_hard(live: &mut LiveTestbed) -> Result<Checked, Failure> {
+    let facts = live.examine(WATCHED).map_err(Failure::unusable)?;
+    let mut findings = check(live, &facts)?;
     let prevented = |finding: &Finding| matches!(finding.spoils, Spoils::Everything { .. });
+    let mut best = BestRates::default();
     if !findings.iter().any(prevented) {
         let pairs = paths::pairs(live.topology());
-        findings.extend(readiness::slow_ports(&paths::carried(live, &pairs)?));
+        let mut carried = paths::carried(live, &pairs)?;
+        best = BestRates::from_carried(&carried);
+        // A moment's dip is no slow port: a second look decides.
+        if differences(live, &facts, &best).iter().any(Difference::is_of_rates) {
+            carried.extend(paths::carried(live, &pairs)?);
+            best = BestRates::from_carried(&carried);
+        }
+        findings.extend(readiness::slow_ports(&best));
     }
-    Ok(findings)
+    Ok(Checked { differences: differences(live, &facts, &best), findings })
+}
+
+fn differences(
+    live: &LiveTestbed,
+    facts: &BTreeMap<String, Examination>,
+    best: &BestRates,
+) -> Vec<Difference> {
+    outliers::compare(&outliers::compared_ports(live.topology(), facts, best))
 }
 
 /// Runs the checks that need no cable.
@@ -50,8 +75,16 @@ pub fn look_at_hosts(live: &mut LiveTestbed) -> Result<Vec<Finding>, Failure> {
 /// `watched`.
 pub fn look(live: &mut LiveTestbed, watched: Nanos) -> Result<Vec<Finding>, Failure> {
     let facts = live.examine(watched).map_err(Failure::unusable)?;
+    check(live, &facts)
+}
+
+/// Checks hosts, cables and paths, given the facts of the hosts.
+fn check(
+    live: &mut LiveTestbed,
+    facts: &BTreeMap<String, Examination>,
+) -> Result<Vec<Finding>, Failure> {
     let topology = live.topology().clone();
-    let link = |at: &PortRef| readiness::link_of(&facts, &topology, at);
+    let link = |at: &PortRef| readiness::link_of(facts, &topology, at);
     let may_probe = |at: &PortRef| facts.get(&at.host).is_some_and(readiness::may_probe);
     let mtu = |at: &PortRef| link(at).map_or(ORDINARY_MTU, |link| link.mtu);
     // A loopback leads nowhere, and marked frames take packet sockets.
@@ -66,5 +99,5 @@ pub fn look(live: &mut LiveTestbed, watched: Nanos) -> Result<Vec<Finding>, Fail
         // Pings take packet sockets too; UDP takes no right.
         (passage.small, passage.full) = (passage.served, passage.served);
     }
-    Ok(readiness::judge(&topology, &facts, &proofs, &passages))
+    Ok(readiness::judge(&topology, facts, &proofs, &passages))
 }

@@ -60,16 +60,19 @@ fn watch(span: Duration) -> Usage {
 
 /// Examines a port: its card's settings, its location, and its addresses.
 fn of_port(kernel: &mut Netlink, sysfs: Sysfs, name: &str) -> PortExamination {
-    let link = kernel.link(name).ok().as_ref().map(to_message);
+    let link = kernel.link(name).ok();
+    let kind = link.as_ref().and_then(|link| link.kind.clone());
     let device = |file: &str| Some(line(&format!("{}/device/{file}", sysfs.port(name)?)));
     let node = device("numa_node").and_then(|node| node.parse().ok());
     let own = nix::ifaddrs::getifaddrs().into_iter().flatten().filter(|i| i.interface_name == name);
     let features = kernel.features(name).unwrap_or_default();
     let offloads = features.into_iter().filter(|(name, on)| *on && netlink::Offloads::covers(name));
     PortExamination {
-        link,
+        link: link.as_ref().map(to_message),
         addresses: own.filter_map(|i| Some(i.address?.as_sockaddr_in()?.ip())).collect(),
         nic: kernel.nic(name).unwrap_or_default(),
+        driver: kind.or_else(|| sysfs.driver(name)),
+        firmware: counters::firmware(name),
         offloads: offloads.map(|(name, _)| name).collect(),
         interrupts: interrupts::of_interface(sysfs, name),
         numa: node.map(|node| (node, device("local_cpulist").unwrap_or_default())),

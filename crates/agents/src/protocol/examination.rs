@@ -106,6 +106,10 @@ pub struct PortExamination {
     pub addresses: Vec<Ipv4Addr>,
     /// Settings of the card.
     pub nic: Nic,
+    /// Driver: `ixgbe`, `veth`.
+    pub driver: Option<String>,
+    /// Version of the card's firmware, as its driver reports it.
+    pub firmware: Option<String>,
     /// Enabled features that merge or split frames.
     pub offloads: Vec<String>,
     /// Interrupts of its device.

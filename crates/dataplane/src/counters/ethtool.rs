@@ -1,13 +1,15 @@
-//! A driver's own counters by the ethtool ioctl, of which only PAUSE frames are kept. No other
-//! counter shows that missing frames were held back by a link partner's PAUSE.
+//! Facts that a driver reports by the ethtool ioctl alone: its counters of PAUSE frames, and the
+//! version of its card's firmware. No other counter shows that missing frames were held back by a
+//! link partner's PAUSE.
 //!
-//! Never changes a setting. A driver without such counters is no error.
+//! Never changes a setting. A driver that reports neither is no error.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
 
-/// `linux/ethtool.h`: names and values of a driver's statistics.
+/// `linux/ethtool.h`: a driver's description; names and values of its statistics.
+const GET_DRIVER_INFO: u32 = 0x03;
 const GET_SET_INFO: u32 = 0x37;
 const GET_STRINGS: u32 = 0x1b;
 const GET_STATS: u32 = 0x1d;
@@ -39,6 +41,19 @@ fn read(interface: &str) -> Option<BTreeMap<String, u64>> {
     Some(named.filter_map(|(name, value)| Some((pause_name(name)?, *value))).collect())
 }
 
+/// Version of the card's firmware in the driver's words; `None` where it reports none.
+pub fn firmware(interface: &str) -> Option<String> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    // struct ethtool_drvinfo: cmd, then names of 32 octets: driver, version, firmware, bus, ROM;
+    // 12 reserved octets and five counts.
+    let mut info = [0_u32; 49];
+    info[0] = GET_DRIVER_INFO;
+    ask(&socket, interface, &mut info)?;
+    let names: Vec<u8> = info[1..].iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let version = text(names.chunks_exact(NAME_OCTETS).nth(2)?)?;
+    (!matches!(version, "" | "N/A")).then(|| version.to_owned())
+}
+
 /// Returns the number of statistics that the driver has.
 fn count(socket: &UdpSocket, interface: &str) -> Option<usize> {
     // struct ethtool_sset_info: cmd, reserved, a 64-bit mask of sets, then one count for each.
@@ -58,9 +73,14 @@ fn two_words(first: u32, second: u32) -> u64 {
 
 /// Returns the name if it is that of a PAUSE frame counter.
 fn pause_name(octets: &[u8]) -> Option<String> {
-    let end = octets.iter().position(|octet| *octet == 0).unwrap_or(octets.len());
-    let name = std::str::from_utf8(&octets[..end]).ok()?.trim();
+    let name = text(octets)?;
     name.to_ascii_lowercase().contains("pause").then(|| name.to_owned())
+}
+
+/// Returns a field's text up to its first zero octet.
+fn text(octets: &[u8]) -> Option<&str> {
+    let end = octets.iter().position(|octet| *octet == 0).unwrap_or(octets.len());
+    std::str::from_utf8(&octets[..end]).ok().map(str::trim)
 }
 
 /// Makes one request; the answer overwrites it.
@@ -77,8 +97,9 @@ fn ask<T: Copy>(socket: &UdpSocket, interface: &str, request: &mut [T]) -> Optio
         *to = from as libc::c_char;
     }
     asked.ifr_ifru.ifru_data = request.as_mut_ptr().cast();
-    // SAFETY: `asked` names an interface, zero-terminated, and points to a request that `read` and
-    // `count` made long enough for as many statistics as the kernel will write, and some to spare.
+    // SAFETY: `asked` names an interface, zero-terminated, and points to a request that `firmware`
+    // made as long as the kernel's structure, or that `read` and `count` made long enough for as
+    // many statistics as the kernel will write, and some to spare.
     let answer = unsafe { libc::ioctl(socket.as_raw_fd(), SIOCETHTOOL as _, &raw mut asked) };
     (answer == 0).then_some(())
 }
@@ -100,5 +121,7 @@ mod tests {
     fn what_has_none_gives_nothing() {
         assert!(pause_frames("lo").is_empty());
         assert!(pause_frames("a name that is too long").is_empty());
+        assert_eq!(firmware("lo"), None);
+        assert_eq!(firmware("a name that is too long"), None);
     }
 }

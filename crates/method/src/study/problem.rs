@@ -3,6 +3,7 @@
 //! Owns the checks that studies share, and the hint for each problem. Never looks at a record.
 
 use super::{LinkMtu, PacedFrames};
+use crate::request::suggest;
 use measure::{FrameRate, FrameSize, Nanos, Rate, Refused};
 use trial::topology::{CableEnd, HostPort, PortRef, Topology};
 use trial::{IpVersion, TestbedError};
@@ -248,9 +249,8 @@ impl SpecProblem {
             Self::NoDevice { known, .. } if known.is_empty() => {
                 "this testbed has no device: leave the subjects out".to_owned()
             }
-            Self::NoDevice { known, .. } | Self::NoPort { known, .. } => {
-                format!("there are {}", known.join(", "))
-            }
+            Self::NoDevice { known, .. } => format!("there are {}", list(known)),
+            Self::NoPort { port, known } => nearest(Some(port), known, "there are"),
             Self::NoVariant { known, .. } if known.is_empty() => {
                 "this device has no variants: name the device alone".to_owned()
             }
@@ -272,7 +272,7 @@ impl SpecProblem {
                  it, and one that undoes it"
                     .to_owned()
             }
-            Self::NoDeed { known, .. } => format!("the testbed knows {}", known.join(", ")),
+            Self::NoDeed { deed, known, .. } => nearest(deed.as_deref(), known, "the testbed knows"),
             Self::TooLarge { size, mtu } => {
                 format!("give {} a larger one: mtu={}", mtu.set_by, size.mtu())
             }
@@ -327,6 +327,26 @@ fn without_agent(is_server: bool) -> String {
 /// Checks that a list is not empty.
 pub(super) const fn some<T>(what: &'static str, list: &[T]) -> Result<(), SpecProblem> {
     if list.is_empty() { Err(SpecProblem::Nothing { what }) } else { Ok(()) }
+}
+
+/// Longest list in a hint; of a longer one, the first.
+const MOST_NAMES: usize = 12;
+
+/// Names the nearest of the known names, or lists them if none is near.
+fn nearest(name: Option<&str>, known: &[String], there_are: &str) -> String {
+    let names: Vec<&str> = known.iter().map(String::as_str).collect();
+    match suggest::nearest(name.unwrap_or_default(), &names) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("{there_are} {}", list(known)),
+    }
+}
+
+/// Lists the first names, and counts the others.
+fn list(known: &[String]) -> String {
+    match known.len().saturating_sub(MOST_NAMES) {
+        0 => known.join(", "),
+        more => format!("{} and {more} more", known[..MOST_NAMES].join(", ")),
+    }
 }
 
 /// Checks that a port exists.

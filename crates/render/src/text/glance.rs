@@ -12,7 +12,7 @@ use super::{Screen, arrows, put_wrapped, unpainted, wrap};
 use crate::svg::shorten;
 
 /// Lines of a page by default, with the head before it and the report's line behind it.
-const LINES: usize = 22;
+pub(super) const LINES: usize = 22;
 /// Answers that fit into [`LINES`]; each further one adds a line.
 const ANSWERS: usize = 10;
 /// Maximum answers listed.
@@ -46,7 +46,7 @@ fn lines(text: &str) -> usize {
 }
 
 /// Lists the caveats of every figure in one line.
-fn footer(page: &Page, screen: Screen) -> String {
+pub(super) fn footer(page: &Page, screen: Screen) -> String {
     let named = page.shared.caveats.iter().map(|caveat| caveat.as_str().replace('-', " "));
     let named: Vec<String> = named.collect();
     let mut out = String::new();

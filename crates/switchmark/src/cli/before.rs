@@ -15,7 +15,7 @@ use trial::{Offloads, Topology};
 use super::memory::Need;
 use super::run_request::Request;
 use crate::config::resolved::{HostsConfig, Source, Testbed as Place};
-use crate::terminal::screen::wrapped;
+use crate::terminal::screen::{is_full, wrapped};
 
 /// Describes trials and time of all studies in one line, the manual steps, and the changes to hosts
 /// while it runs.
@@ -162,7 +162,10 @@ fn changes(hosts: &HostsConfig, studies: &[StudySpec]) -> String {
     )
 }
 
-/// Describes a run that is not begun, with its testbed.
+/// Hosts that a rehearsal lists.
+const MOST_HOSTS: usize = 8;
+
+/// Describes a run that is not begun: what it takes, then its testbed.
 pub fn rehearsed(request: &Request, topology: Option<&Topology>) -> String {
     let mut out = format!("testbed {}\n", request.testbed.name);
     let Some(topology) = topology else {
@@ -174,13 +177,17 @@ pub fn rehearsed(request: &Request, topology: Option<&Topology>) -> String {
         );
         return out;
     };
-    for host in &topology.hosts {
+    out.extend(request.studies.iter().map(|study| work(std::slice::from_ref(study), topology)));
+    out += &conditions(&request.testbed, &request.studies, topology);
+    let shown = if is_full() { topology.hosts.len() } else { MOST_HOSTS };
+    for host in topology.hosts.iter().take(shown) {
         let ports: Vec<String> =
             host.ports.iter().map(|port| format!("{} to {}", port.name, port.cable)).collect();
         out += &wrapped(&format!("  {:<8} ", host.name), &ports.join(", "));
     }
-    out.extend(request.studies.iter().map(|study| work(std::slice::from_ref(study), topology)));
-    out += &conditions(&request.testbed, &request.studies, topology);
+    if let more @ 1.. = topology.hosts.len().saturating_sub(shown) {
+        let _ = writeln!(out, "  and {more} more hosts: --full has all");
+    }
     out.push_str("nothing was done\n");
     out
 }

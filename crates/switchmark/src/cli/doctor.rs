@@ -154,28 +154,33 @@ fn restored(
 
 /// Checks the hosts of a testbed; where asked, fixes what it can, and checks again.
 fn ready(args: &Args, live: &mut LiveTestbed, stop: &Stop) -> Result<Outcome, Failure> {
-    let mut findings = doctor::look_hard(live)?;
+    let mut checked = doctor::look_hard(live)?;
     if args.fix {
         let mut changes: BTreeMap<String, Vec<Setting>> = BTreeMap::new();
-        for finding in findings.iter().filter(|finding| finding.state >= State::Doubtful) {
+        for finding in checked.findings.iter().filter(|finding| finding.state >= State::Doubtful) {
             let host = finding.place.split('/').next().unwrap_or_default().to_owned();
             changes.entry(host).or_default().extend(finding.settings.clone());
         }
         for (host, settings) in changes {
             live.change(&host, settings).map_err(Failure::unusable)?;
         }
-        findings = doctor::look_hard(live)?;
+        checked = doctor::look_hard(live)?;
     }
     let name = &live.topology().name;
-    let object = json!({ "testbed": name, "fixed": args.fix, "findings": findings });
-    show(args, &doctor::readiness_page(name, &findings), &object)?;
+    let object = json!({
+        "testbed": name,
+        "fixed": args.fix,
+        "findings": checked.findings,
+        "differences": checked.differences,
+    });
+    show(args, &doctor::readiness_page(name, &checked), &object)?;
     if args.fix {
         speak::print_stderr("settings are kept until Ctrl-C, and then put back\n");
         while !stop.is_requested() {
             std::thread::park_timeout(KEEPING);
         }
     }
-    let bad = findings.iter().filter(|finding| finding.state == State::Bad);
+    let bad = checked.findings.iter().filter(|finding| finding.state == State::Bad);
     let bad: Vec<String> =
         bad.map(|finding| format!("{}: {}", finding.place, finding.found)).collect();
     Ok(if bad.is_empty() {

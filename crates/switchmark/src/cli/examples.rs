@@ -21,13 +21,13 @@ const FILES: usize = 2;
 
 /// Text for a command line without a verb.
 pub const ORIENTATION: &str = "\
-switchmark measures switches, routers, NICs and cables from the Linux hosts attached to them.
+switchmark measures switches, routers, NICs and cables from the hosts at them.
 
 Try first, on this machine alone:
-  switchmark demo                                       two minutes, no device needed
+  switchmark demo                                     two minutes, no device
 Then with two hosts and the device between them (root by ssh):
-  switchmark latency --hosts root@a:eth1,root@b:eth1    how much latency does it add?
-  switchmark tcp --hosts root@a:eth1,root@b:eth1        is it at full speed, each way?
+  switchmark latency --hosts root@a:eth1,root@b:eth1  how much latency is added?
+  switchmark tcp --hosts root@a:eth1,root@b:eth1      full speed, each way?
 
 All verbs: switchmark --help     One verb: switchmark latency -h
 ";

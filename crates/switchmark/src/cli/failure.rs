@@ -1,6 +1,7 @@
 //! A verb's failure: its causes, its text, and its exit code.
 //!
-//! Owns the shape `error: …`, causes indented below, then `hint: …`. Never prints: the caller does.
+//! Owns the shape of at most three lines: `error: …`, its causes, `hint: …`; a fault in a text has
+//! the text's line instead of causes. Never prints: the caller does.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -58,13 +59,7 @@ impl Failure {
 
     /// Returns it in one line with its causes, and the advice.
     pub fn message_and_advice(&self) -> (String, Option<String>) {
-        let mut said: Vec<String> = Vec::new();
-        for cause in self.error.chain().map(ToString::to_string) {
-            if said.last() != Some(&cause) {
-                said.push(cause);
-            }
-        }
-        (said.join(": "), self.advice())
+        (self.messages().join(": "), self.advice())
     }
 
     /// True if the requested run does not exist.
@@ -84,23 +79,27 @@ impl Failure {
 
     /// Formats it as it is printed.
     pub fn render(&self) -> String {
-        let mut out = String::new();
-        let mut told = self.error.to_string();
-        let _ = writeln!(out, "error: {told}");
-        for cause in self.error.chain().skip(1) {
-            let text = cause.to_string();
-            if text != told {
-                let _ = writeln!(out, "  {text}");
-            }
-            told = text;
-        }
+        let advice = self.advice();
         if let Some(config) = self.error.downcast_ref::<ConfigError>() {
-            out.push_str(&config.excerpt);
+            return format!("error: {}", config.render(advice.as_deref().unwrap_or_default()));
         }
-        if let Some(hint) = self.advice() {
+        let mut said = self.messages().into_iter();
+        let mut out = format!("error: {}\n", said.next().unwrap_or_default());
+        let causes: Vec<String> = said.collect();
+        if !causes.is_empty() {
+            let _ = writeln!(out, "  {}", causes.join(": "));
+        }
+        if let Some(hint) = advice {
             let _ = writeln!(out, "hint: {hint}");
         }
         out
+    }
+
+    /// The error's message and those of its causes; one that repeats the one before is left out.
+    fn messages(&self) -> Vec<String> {
+        let mut said: Vec<String> = self.error.chain().map(ToString::to_string).collect();
+        said.dedup();
+        said
     }
 }
 

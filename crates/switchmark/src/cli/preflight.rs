@@ -56,16 +56,15 @@ fn refusal(finding: &Finding, written: &Written, changing: bool) -> Option<Confi
 /// Joins all of them, the first as the error.
 fn one_error(refused: &[ConfigError], testbed: &str) -> Option<ConfigError> {
     let (first, more) = refused.split_first()?;
-    let mut excerpt = first.excerpt.clone();
+    let mut also = String::new();
     for other in more {
-        let _ =
-            write!(excerpt, "also: {}\n{}  mend: {}\n", other.message, other.excerpt, other.hint);
+        let _ = write!(also, "also: {}", other.render(&other.hint));
     }
     let hint = format!(
         "{}; `switchmark doctor --testbed {testbed}` shows all that was looked at",
         first.hint
     );
-    Some(ConfigError { message: first.message.clone(), excerpt, hint })
+    Some(ConfigError { hint, also, ..first.clone() })
 }
 
 /// One line for each thing that was found, with all places where it was found; the fix is that of

@@ -8,7 +8,7 @@ use super::{Failure, Outcome};
 use crate::config::models::{ALL, Model};
 use crate::config::{ConfigError, models, profile};
 use crate::speak;
-use crate::terminal::screen::screen;
+use crate::terminal::screen::{is_full, screen};
 
 /// `profiles`
 #[derive(Debug, clap::Args)]
@@ -63,7 +63,8 @@ fn with_text(model: &Model) -> Result<serde_json::Value, ConfigError> {
 fn list() -> Result<String, ConfigError> {
     let row = |model: &Model| -> Result<Vec<Cell>, ConfigError> {
         let ports = profile::read(&model.source())?.edges();
-        let what = Cell::text(model.what()).with_style(Style::Long);
+        let what = if is_full() { model.what() } else { model.summary() };
+        let what = Cell::text(what).with_style(Style::Long);
         Ok(vec![Cell::text(model.name), Cell::number(ports.to_string()), what])
     };
     let rows = ALL.iter().map(row).collect::<Result<Vec<_>, _>>()?;

@@ -18,7 +18,7 @@ use super::{Failure, Outcome};
 use crate::config::resolved::Testbed;
 use crate::config::{ConfigError, bed, testbed};
 use crate::files;
-use crate::terminal::screen::screen;
+use crate::terminal::screen::{is_full, screen};
 
 /// `xray`
 #[derive(Debug, clap::Args)]
@@ -26,7 +26,7 @@ pub struct Args {
     /// sim:PROFILE.toml, lab:bridge,hosts=4 with options, or a testbed file
     #[arg(long, value_name = "T", required_unless_present = "resume", conflicts_with = "resume")]
     testbed: Option<String>,
-    /// File for the profile [default: to the terminal only]
+    /// File for the profile [default: none, --full prints it]
     #[arg(long, value_name = "PROFILE.toml")]
     out: Option<PathBuf>,
     /// Run the same studies on the twin, in the simulator, and say how far it is off
@@ -56,7 +56,12 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
             ConfigError::bare("write a data sheet: nothing told a rate", hint)
         })?;
     let written = sheet_header(&finished, &sheet.name) + &sheet.to_toml();
-    output::print_text(data, &format!("\n{written}"))?;
+    let told = match (is_full(), &args.out) {
+        (true, _) => format!("\n{written}"),
+        (false, None) => "The profile: --out FILE writes it, --full prints it.\n".to_owned(),
+        (false, Some(_)) => String::new(),
+    };
+    output::print_text(data, &told)?;
     let mut runs = vec![finished];
     let mut near = true;
     if let Some(path) = &args.out {

@@ -70,6 +70,13 @@ impl Model {
         let lines = self.text.lines().map_while(|line| line.strip_prefix('#'));
         lines.map(str::trim).collect::<Vec<_>>().join(" ")
     }
+
+    /// Returns the beginning of the description: what it is, without the circumstances.
+    pub fn summary(&self) -> String {
+        let what = self.what();
+        let ends = [": ", ", ", ". ", "; "].iter().filter_map(|end| what.find(end));
+        what[..ends.min().unwrap_or(what.len())].trim_end_matches('.').to_owned()
+    }
 }
 
 #[cfg(test)]

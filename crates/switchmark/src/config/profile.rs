@@ -86,6 +86,6 @@ mod tests {
         let source = SourceText::argument("--testbed", "sim:it");
         let error = source.locate(named(&name, 4..6, Path::new("")).unwrap_err());
         std::fs::remove_file(&path).unwrap();
-        assert!(error.excerpt.contains(&name), "{}", error.excerpt);
+        assert!(error.place.contains(&name), "{}", error.place);
     }
 }

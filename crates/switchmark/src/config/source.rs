@@ -1,9 +1,8 @@
 //! A text the user wrote, and errors that show the very place they speak of.
 //!
-//! Owns the rendering: message, `file:line:column`, the line with a caret under it, a hint. Never
-//! knows what the text means.
+//! Owns the rendering in three lines: `file:line:column` and the message, the line itself, carets
+//! under the place with the hint behind them. Never knows what the text means.
 
-use std::fmt::Write as _;
 use std::ops::Range;
 
 use measure::Refused;
@@ -75,15 +74,23 @@ pub struct SourceText {
 }
 
 /// A text cannot be used. Shown with its place; the exit code is 2.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
+#[derive(Debug, Clone, PartialEq, Eq, Default, thiserror::Error)]
+#[error("{}{message}", lead(.place))]
 pub struct ConfigError {
+    /// `file:line:column`, or the flag; empty where there is no text.
+    pub place: String,
     /// Message: what is wrong.
     pub message: String,
-    /// The lines that show where, ready to print; empty where there is no text.
+    /// The line, and carets under the place; empty where there is no text.
     pub excerpt: String,
     /// Advice on what to do about it.
     pub hint: String,
+    /// Further faults of the same text, ready to print below; mostly empty.
+    pub also: String,
+}
+
+fn lead(place: &str) -> String {
+    if place.is_empty() { String::new() } else { format!("{place}: ") }
 }
 
 impl From<Refused> for ConfigError {
@@ -95,7 +102,15 @@ impl From<Refused> for ConfigError {
 impl ConfigError {
     /// An error about something that is in no text.
     pub fn bare(message: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { message: message.into(), excerpt: String::new(), hint: hint.into() }
+        Self { message: message.into(), hint: hint.into(), ..Self::default() }
+    }
+
+    /// Formats it in three lines, or in two where there is no text, with this advice.
+    pub fn render(&self, hint: &str) -> String {
+        let Self { excerpt, also, .. } = self;
+        // The advice begins behind the carets.
+        let before = if excerpt.is_empty() { "" } else { " " };
+        format!("{self}\n{}{before}hint: {hint}\n{also}", excerpt.trim_end_matches('\n'))
     }
 
     /// A fault of flags, which is in no text but says which flag it is about.
@@ -133,11 +148,12 @@ impl SourceText {
         if let Some(elsewhere) = fault.elsewhere {
             return *elsewhere;
         }
-        let excerpt = self.excerpt(&fault.span);
-        ConfigError { message: fault.message, excerpt, hint: fault.hint }
+        let (message, hint) = (fault.message, fault.hint);
+        ConfigError { message, hint, ..self.shown(&fault.span) }
     }
 
-    fn excerpt(&self, span: &Range<usize>) -> String {
+    /// Finds the line and the column of a place, and shows them.
+    fn shown(&self, span: &Range<usize>) -> ConfigError {
         let start = floor_char(&self.text, span.start.min(self.text.len()));
         let end = floor_char(&self.text, span.end.clamp(start, self.text.len()));
         let line_start = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
@@ -149,17 +165,15 @@ impl SourceText {
         let width = self.text[start..end.min(line_end)].chars().count().max(1);
         let (line, caret, width) = window(&line, column - 1, width);
 
-        let margin = " ".repeat(number.to_string().len());
-        let mut out = String::new();
-        if self.is_file {
-            let _ = writeln!(out, "{margin}--> {}:{number}:{column}", self.name);
+        let place = if self.is_file {
+            format!("{}:{number}:{column}", self.name)
         } else {
-            let _ = writeln!(out, "{margin}--> {}", self.name);
-        }
-        let _ = writeln!(out, "{margin} |");
-        let _ = writeln!(out, "{number} | {line}");
-        let _ = writeln!(out, "{margin} | {}{}", " ".repeat(caret), "^".repeat(width));
-        out
+            self.name.clone()
+        };
+        let [indent, carets] = [(" ", caret), ("^", width)].map(|(text, times)| text.repeat(times));
+        let margin = " ".repeat(number.to_string().len());
+        let excerpt = format!("{number} | {line}\n{margin} | {indent}{carets}\n");
+        ConfigError { place, excerpt, ..ConfigError::default() }
     }
 }
 

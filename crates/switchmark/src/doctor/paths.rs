@@ -3,6 +3,7 @@
 //!
 //! Owns these three small trials. Never a figure: only whether anything came back.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use measure::{FrameRate, FrameSize, Nanos, Rate};
@@ -147,6 +148,30 @@ pub struct Carried {
     pub to: PortRef,
     /// Payload rate.
     pub rate: Rate,
+}
+
+/// Best payload rate of each port over all its partners, by direction.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct BestRates {
+    /// Rate at which the port sends.
+    pub sends: BTreeMap<PortRef, Rate>,
+    /// Rate at which the port receives.
+    pub receives: BTreeMap<PortRef, Rate>,
+}
+
+impl BestRates {
+    /// Keeps the best of each port and direction.
+    pub fn from_carried(carried: &[Carried]) -> Self {
+        let mut best = Self::default();
+        for one in carried {
+            let ends = [(&mut best.sends, &one.from), (&mut best.receives, &one.to)];
+            for (rates, port) in ends {
+                let rate = rates.entry(port.clone()).or_insert(one.rate);
+                *rate = one.rate.max(*rate);
+            }
+        }
+        best
+    }
 }
 
 /// Runs one TCP connection each way between each pair, one after another, for a moment each: enough

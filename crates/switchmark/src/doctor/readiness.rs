@@ -20,7 +20,8 @@ use trial::topology::PortRef;
 pub(super) use hosts::BUSY;
 pub use page::page;
 
-use super::paths::{Carried, Passage};
+use super::outliers::Difference;
+use super::paths::{BestRates, Passage};
 use crate::config::written::Part;
 
 /// Result of a check.
@@ -71,6 +72,15 @@ pub enum Spoils {
         /// Part of its entry in the file.
         part: Part,
     },
+}
+
+/// Result of all checks of a testbed's hosts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// Checks of each host, port and cable.
+    pub findings: Vec<Finding>,
+    /// Differences among the hosts.
+    pub differences: Vec<Difference>,
 }
 
 impl Finding {
@@ -134,8 +144,8 @@ pub fn may_probe(known: &Examination) -> bool {
 }
 
 /// Ports that carry far less than the others do.
-pub fn slow_ports(carried: &[Carried]) -> Vec<Finding> {
-    cables::slow_ports(carried)
+pub fn slow_ports(best: &BestRates) -> Vec<Finding> {
+    cables::slow_ports(best)
 }
 
 fn file(path: &str, value: &str) -> Setting {

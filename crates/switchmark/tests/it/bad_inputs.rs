@@ -322,6 +322,7 @@ impl Files {
         let refused = cli::carry_out(words.split(' ')).expect_err(command);
         let told = refused.text.replace(&folder, "DIR");
         let told: Vec<&str> = told.lines().map(str::trim_end).collect();
+        assert!(told.len() <= 3, "more than three lines:\n{}", told.join("\n"));
         format!("{}\n(exit code {})\n", told.join("\n").trim_end(), refused.code)
     }
 }

@@ -108,12 +108,9 @@ fn an_unknown_option_of_a_lab_shows_its_place() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(
         stderr(&output),
-        "error: unknown lab option `rat`\n\
-         \x20--> --testbed\n\
-         \x20 |\n\
+        "error: --testbed: unknown lab option `rat`\n\
          1 | lab:bridge,rat=1Gbit\n\
-         \x20 |            ^^^\n\
-         hint: did you mean `rate`?\n"
+         \x20 |            ^^^ hint: did you mean `rate`?\n"
     );
 }
 

@@ -10,7 +10,7 @@ use method::{Profile, SearchKind, StudySpec};
 use proptest::prelude::*;
 use switchmark::config::hooks::{Ready, ReadyBy};
 use switchmark::config::resolved::Source;
-use switchmark::config::{SourceText, Testbed, lab_name, plan, testbed};
+use switchmark::config::{ConfigError, SourceText, Testbed, lab_name, plan, testbed};
 use trial::{Backend, Headers, IpVersion, Reception, Spread};
 
 const TESTBED: &str = r#"
@@ -104,7 +104,12 @@ fn testbed_error(from: &str, to: &str) -> String {
     assert_ne!(text, TESTBED, "the case changes nothing");
     let source = SourceText::file("testbed.toml", text);
     let error = testbed::from_source("testbed.toml", &source).expect_err(to);
-    format!("{}\n{}hint: {}", error.message, error.excerpt, error.hint)
+    shown(&error)
+}
+
+/// The error as it is printed, without `error: `.
+fn shown(error: &ConfigError) -> String {
+    error.render(&error.hint).trim_end().to_owned()
 }
 
 fn plan_error(from: &str, to: &str) -> String {
@@ -112,7 +117,7 @@ fn plan_error(from: &str, to: &str) -> String {
     assert_ne!(text, PLAN, "the case changes nothing");
     let source = SourceText::file("plan.toml", text);
     let error = plan::resolve(&source, Path::new("")).expect_err(to);
-    format!("{}\n{}hint: {}", error.message, error.excerpt, error.hint)
+    shown(&error)
 }
 
 #[test]
@@ -333,7 +338,7 @@ fn faults_of_plans() -> String {
         .replace("sizes = [64, 1518]", "loads = [\"udp:300kpps\"]");
     let error =
         plan::resolve(&SourceText::file("plan.toml", loaded), Path::new("")).expect_err("x");
-    let _ = writeln!(text, "{}\n{}hint: {}", error.message, error.excerpt, error.hint);
+    let _ = writeln!(text, "{}", shown(&error));
     text
 }
 
@@ -362,12 +367,12 @@ fn faults_of_forwarding_and_labs() -> String {
         assert_ne!(changed, FORWARDING, "the case changes nothing: {from}");
         let source = SourceText::file("plan.toml", changed);
         let error = plan::resolve(&source, Path::new("")).expect_err(to);
-        let _ = writeln!(text, "{}\n{}hint: {}\n", error.message, error.excerpt, error.hint);
+        let _ = writeln!(text, "{}\n", shown(&error));
     }
     for table in LABS_AT_FAULT {
         let source = SourceText::file("lab.toml", format!("[lab]\n{table}\n"));
         let error = testbed::from_source("lab.toml", &source).expect_err(table);
-        let _ = writeln!(text, "{}\n{}hint: {}\n", error.message, error.excerpt, error.hint);
+        let _ = writeln!(text, "{}\n", shown(&error));
     }
     text
 }

@@ -5,6 +5,7 @@
 
 mod accept;
 mod axe;
+mod at_a_glance;
 mod bad_inputs;
 mod buffer_plan;
 mod ci;
@@ -35,3 +36,4 @@ mod trend;
 mod two_of_a_kind;
 mod walks;
 mod watch;
+mod wrong_inputs;

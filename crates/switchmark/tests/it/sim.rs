@@ -254,21 +254,21 @@ fn what_can_not_be_is_refused_where_it_stands() {
         }
     };
     let flood = |testbed| ["forwarding", "--flood", "--testbed", testbed];
-    check(&flood("sim:profiles/bad.toml"), &["--> profiles/bad.toml:3:8", "^^^^^", "hint: "]);
+    check(&flood("sim:profiles/bad.toml"), &["error: profiles/bad.toml:3:8: ", "^^^^^", "hint: "]);
     check(&flood("sim:none.toml"), &["read profile none.toml", "1 | sim:none.toml"]);
-    check(&flood("sim:profiles/sw.toml,hosts=5"), &["room for 2…4", "^\n"]);
+    check(&flood("sim:profiles/sw.toml,hosts=5"), &["room for 2…4", "^ hint: "]);
     check(&flood("sim:profiles/sw.toml,bufer=1MiB"), &["did you mean `buffer`?"]);
-    check(&flood("profiles/bed.toml"), &["--> profiles/bed.toml:3:9", "room for 2…4"]);
+    check(&flood("profiles/bed.toml"), &["error: profiles/bed.toml:3:9: ", "room for 2…4"]);
     let packet = [&flood("sim:profiles/sw.toml")[..], &["--backend", "packet"]].concat();
     check(&packet, &["no choice of backend"]);
     check(
         &["sim", "profiles/sw.toml", "backend.toml"],
-        &["--> backend.toml:", "choice of backend"],
+        &["error: backend.toml:", "choice of backend"],
     );
     let load = ["latency", "--testbed", "sim:profiles/sw.toml", "--load", "udp:2Mpps"];
     check(&load, &["1Gbit / (8 * (64 + 20)) = 1488095 frames/s"]);
     let sweep = |values| ["sim", "profiles/sw.toml", "plan.toml", "--sweep", values];
-    check(&sweep("buffer=1MiB..8MiB"), &["--> --sweep", "no step"]);
+    check(&sweep("buffer=1MiB..8MiB"), &["error: --sweep: ", "no step"]);
     check(&sweep("buffer=1MiB,1KiB"), &["1KiB can't hold", "sim:profiles/sw.toml,buffer=1KiB"]);
     check(&sweep("uplink=1Gbit"), &["no device of `sw` has a group with an uplink"]);
     assert!(folder.store().is_none_or(|store| store.runs().expect("runs").is_empty()));

@@ -53,8 +53,10 @@ fn tables_are_as_wide_as_the_terminal_and_break_no_word() {
     ];
     for asked in runs {
         text(&run(&scratch, &[asked, &["--seed", "1", "--quiet"]].concat(), &[]));
-        let at =
-            |columns: &str| text(&run(&scratch, &["report", "latest"], &[("COLUMNS", columns)]));
+        // At a glance, a table has as many rows as there is room for.
+        let all: &[&str] = if asked[0] == "switching" { &["--full"] } else { &[] };
+        let report = [&["report", "latest"], all].concat();
+        let at = |columns: &str| text(&run(&scratch, &report, &[("COLUMNS", columns)]));
         let whole = words(&at("200"));
         for columns in [60, 80, 100, 120] {
             let shown = at(&columns.to_string());

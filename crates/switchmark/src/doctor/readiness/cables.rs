@@ -14,7 +14,7 @@ use trial::topology::{CableEnd, DeviceKind, Host, HostPort, PortRef, Runs};
 
 use super::{Finding, State, link_of};
 use crate::config::written::Part;
-use crate::doctor::paths::{Carried, Passage};
+use crate::doctor::paths::{BestRates, Passage};
 use page::numbers;
 
 /// Name of the check on a port's rate.
@@ -285,22 +285,16 @@ const FAR_LESS: f64 = 4.0;
 
 /// Compares the best rate of each port with the others'. One cable alone is compared with its other
 /// direction.
-pub(super) fn slow_ports(carried: &[Carried]) -> Vec<Finding> {
-    type End = fn(&Carried) -> &PortRef;
-    let ends: [(End, &'static str); 2] = [(|it| &it.from, "sends"), (|it| &it.to, "receives")];
+pub(super) fn slow_ports(best: &BestRates) -> Vec<Finding> {
     let mut all = Vec::new();
-    for (end, deed) in ends {
-        let mut best: BTreeMap<&PortRef, f64> = BTreeMap::new();
-        for one in carried {
-            let own = best.entry(end(one)).or_default();
-            *own = own.max(one.rate.bits_per_second());
-        }
+    for (best, deed) in [(&best.sends, "sends"), (&best.receives, "receives")] {
         // Of two, the faster: nothing else says what is usual.
-        let rates: Vec<f64> = best.values().copied().collect();
+        let rates: Vec<f64> = best.values().map(|rate| rate.bits_per_second()).collect();
         let Some(usual) = upper_median(&rates) else { continue };
-        for (port, own) in &best {
+        for (port, own) in best {
+            let own = own.bits_per_second();
             let place = port.to_string();
-            let words = format!("{deed} {} by TCP", numbers::value(Unit::BitsPerSecond, *own));
+            let words = format!("{deed} {} by TCP", numbers::value(Unit::BitsPerSecond, own));
             all.push(if own * FAR_LESS < usual {
                 let found = format!(
                     "{words}, where others come to {}",

@@ -1,11 +1,14 @@
-//! The page of the readiness checks: what is wrong first, each with its fix. Never judges.
+//! The page of the readiness checks: hosts that differ from the others, then what is wrong, each
+//! with its fix. Never judges.
 
 use page::{Answer, Block, Cell, Listing, Page, Section, Style, Table};
 
-use super::{Finding, State};
+use super::{Checked, Finding, State};
+use crate::doctor::outliers;
 
-/// Every finding, in a table for each state.
-pub fn page(testbed: &str, findings: &[Finding]) -> Page {
+/// The differences among the hosts, and every finding, in a table for each state.
+pub fn page(testbed: &str, checked: &Checked) -> Page {
+    let Checked { findings, differences } = checked;
     let having = |state| findings.iter().filter(move |finding| finding.state == state);
     let [bad, doubtful, unknown] =
         [State::Bad, State::Doubtful, State::Unknown].map(|state| having(state).count());
@@ -24,10 +27,12 @@ pub fn page(testbed: &str, findings: &[Finding]) -> Page {
     let checks = Section {
         id: "checks".to_owned(),
         heading: "Checks".to_owned(),
-        blocks: tables.map(Block::Table).collect(),
+        blocks: outliers::table(differences).into_iter().chain(tables).map(Block::Table).collect(),
     };
     let heading = "Readiness of the hosts".to_owned();
-    Page { heading, answers: vec![Answer::new(counted)], sections: vec![checks], ..Page::default() }
+    let mut answers = vec![Answer::new(counted)];
+    answers.extend(outliers::sentences(differences).into_iter().map(Answer::new));
+    Page { heading, answers, sections: vec![checks], ..Page::default() }
 }
 
 fn table<'a>(title: &str, findings: impl Iterator<Item = &'a Finding>) -> Table {

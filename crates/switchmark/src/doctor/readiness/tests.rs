@@ -4,7 +4,7 @@ use agents::protocol::{Examination, IdleState, Interrupt, Link, PortExamination,
 use netlink::{Coalescing, Nic, Pause, Rings};
 use trial::topology::{CableEnd, HostPort};
 
-use super::{Finding, State, hosts, ports};
+use super::{Checked, Finding, State, hosts, page, ports};
 
 fn port() -> HostPort {
     HostPort {
@@ -189,4 +189,20 @@ fn links_and_addresses() {
     nic("address", addresses(&["10.0.0.1", "198.18.0.1"]), State::Good, "");
     let command = "ip address add 198.18.0.1/24 dev eth1";
     nic("address", addresses(&["198.18.0.11"]), State::Bad, command);
+}
+
+#[test]
+fn a_racks_page_fits_a_screen_with_what_is_bad_first() {
+    let finding = |number: usize| {
+        let state = if number == 30 { State::Bad } else { State::Good };
+        Finding::new(&format!("h{number}/eth1"), "link", state, "as it is")
+    };
+    let findings = (1..=60).map(finding).collect();
+    let page = page("rack", &Checked { findings, differences: Vec::new() });
+    let text = render::text(&page, render::Screen { columns: 80, coloured: false, full: false });
+    let lines: Vec<&str> = text.lines().collect();
+    assert!(lines.len() <= 25 && lines.iter().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(lines[..8].iter().any(|line| line.contains("h30/eth1")), "{text}");
+    let shown = lines.iter().filter(|line| line.contains("as it is")).count();
+    assert!(text.contains(&format!("and {} more rows: --full has all", 60 - shown)), "{text}");
 }

@@ -292,7 +292,10 @@ fn the_program_measures_towards_a_silent_end() {
     assert!(value < 1.02 * truth, "{rate}");
     assert!(value > 0.9 * truth || rate["verdict"] == "tester", "{rate}");
     assert_eq!(rate["where"]["observation_point"], "device", "{rate}");
-    let doctor = Command::new(switchmark()).args(["doctor", "--testbed"]).arg(&wires.file).output();
+    let doctor = Command::new(switchmark())
+        .args(["doctor", "--full", "--testbed"])
+        .arg(&wires.file)
+        .output();
     let found = String::from_utf8_lossy(&doctor.expect("it starts").stdout).into_owned();
     assert!(found.contains("core/2 counts what leaves towards it"), "{found}");
 }
