@@ -23,6 +23,7 @@ mod guards;
 mod makers;
 mod packages;
 mod pages;
+mod pictures;
 mod shape;
 mod site;
 mod smoke;
@@ -50,6 +51,8 @@ usage: cargo xtask COMMAND
   bench --against REF
                  run this tree and an earlier one (a tag, a commit) interleaved, print ratios: is a release slower?
   docs [PAGE…]   run the commands that docs/ shows, and write what they print
+  docs --pictures
+                 the README's pictures: what a run in a lab prints, and its page
   docs --site    the pages as a site in target/site/html: searchable, opens from a folder; installs mdBook where needed
   shape          lines of code by crate
   dist [PROCESSOR…]
@@ -85,6 +88,7 @@ fn dispatch() -> Result<()> {
         ["attack", rest @ ..] => attack::attack(rest),
         ["bpf"] => bpf::build(&steps::root()),
         ["docs", "--site"] => site::build(),
+        ["docs", "--pictures"] => pictures::make(),
         ["docs", pages @ ..] => docs::regenerate(pages),
         ["shape"] => shape::print(&steps::root()),
         ["dist", "--check"] => smoke::check(false),
