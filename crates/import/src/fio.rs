@@ -10,9 +10,11 @@ use page::{Caveat, Key, Metric};
 use serde_json::Value;
 
 use crate::ImportError;
-use crate::fio_text::{KINDS, POINTS, Part, add_parts, add_points};
+use crate::contradiction::Contradiction;
+use crate::described::Described;
+use crate::fio_parts::{KINDS, POINTS, Part, add_parts, add_points};
 use crate::found::{Found, Row};
-use crate::numbers::{number, scaled, share};
+use crate::numbers::{Printed, number, scaled, share};
 use crate::problem::Problem;
 
 /// Reads, writes or trims of a fio run, all jobs together.
@@ -179,12 +181,26 @@ fn group(single: &[&Value], global: &Value, found: &mut Found) {
     row = row.doubting_if(is_paced, Caveat::LoadHeldBack);
     let kinds: Vec<Operations> =
         operations(single).into_iter().filter(|kind| kind.per_second > 0.0).collect();
+    let size = option(first, global, "bs").and_then(|said| octets(&said));
+    let of_size =
+        |row: Row, kind: &Operations| row.contradicted(size.and_then(|size| moved(kind, size)));
+    row = kinds.iter().fold(row, of_size);
     let parts: Vec<Part> = kinds.iter().map(part).collect();
     add_parts(found, &row, &parts.iter().collect::<Vec<_>>(), Some(under_way));
     for kind in &kinds {
         let row = row.clone().with(Key::Operation, kind.kind).samples(kind.count);
         distribution(found, &row, kind, single);
     }
+}
+
+/// Contradiction if a kind's octets are not those of its operations; the oldest versions count in
+/// KiB.
+fn moved(of: &Operations, size: u64) -> Option<Contradiction> {
+    let counted = of.count as f64 * size as f64;
+    let counted = Printed { value: counted, step: 0.02 * counted + 4096.0 };
+    let [said, of_old] = [1.0, 1024.0].map(|scale| Printed::exact(of.octets as f64 * scale));
+    let differs = |said| Contradiction::unless_same("octets-of-count", said, counted);
+    differs(of_old).and_then(|_| differs(said))
 }
 
 fn text(value: &Value) -> &str {
@@ -205,7 +221,8 @@ fn part(of: &Operations) -> Part {
 /// Adds the smallest, the largest, and quantiles: from merged bins, or one job's own percentiles.
 fn distribution(found: &mut Found, row: &Row, of: &Operations, jobs: &[&Value]) {
     if let Some((least, most)) = of.ends {
-        found.distribution(row, Metric::IoLatency, &[(0.0, least), (1.0, most)], None);
+        let ends = Described::new(&[(0.0, least), (1.0, most)], None);
+        found.distribution(row, Metric::IoLatency, &ends);
     }
     if !of.bins.is_empty() {
         let points = POINTS.map(|q| (q, of_bins(&of.bins, q)));

@@ -51,42 +51,47 @@ impl Format {
 const CHECKS: &[(&[&str], &str)] = &[
     (
         &["busybox", "ping"],
-        "replies' lines against the summary's count, least, mean and most; the share lost against \
-         what was sent and received; least, mean and most in order",
+        "replies' lines against the summary's count, least, mean and most; the payload against the \
+         packets; the share lost against sent and received; least, mean, most and deviation",
     ),
-    (&["ethr"], "seconds without an interval; percentiles in order"),
+    (
+        &["ethr"],
+        "seconds without an interval; mean and percentiles; lost against sent and received",
+    ),
     (
         &["fio"],
-        "operations a second against their count and time, and against latency and depth; \
-         percentiles in order; operations counted of a kind without a line",
+        "operations a second and octets against count, time and size, and against latency and \
+         depth; latency against its parts, mean and percentiles; jobs and depth against their start",
     ),
     (
         &["fping"],
-        "replies' lines against the summary's count and mean; lists of one length; least, mean and \
-         most in order",
+        "replies' lines against their running mean, the summary and the lists; least, mean and most",
     ),
     (
         &["iperf", "iperf3"],
-        "rate against octets and time; intervals against their sum, in octets and losses; streams \
-         against their sum; the share lost against lost and sent; a counter at its end; the \
-         server's own output against the end",
+        "rate against octets and time; octets against datagrams and their size; intervals and \
+         streams against their sum, in octets, losses and retransmits; the share lost against lost \
+         and sent; a counter at its end; the server's own output against the end; ports",
     ),
-    (&["irtt"], "least, median, mean and most in order"),
+    (&["irtt"], "round trips against both ways; least, median, mean, most and deviation; octets"),
     (&["mtr"], "the last station against the destination; best, mean and worst in order"),
-    (&["nccl-tests"], "bandwidth against octets and time; the tool's own check of its results"),
+    (
+        &["nccl-tests"],
+        "bandwidth against octets and time, of the bus and on average; wrong results",
+    ),
     (
         &["netperf"],
-        "mean latency against 1 / rate; octets received against the rate; percentiles in order",
+        "mean latency against 1 / rate; octets and interim results against the rate; percentiles",
     ),
     (
         &["nuttcp"],
         "rate against octets and time; intervals against their sum; the share lost against lost \
          and sent",
     ),
-    (&["osu"], "columns against their heading"),
-    (&["perftest"], "bandwidth against messages a second; percentiles in order"),
-    (&["qperf"], "results that are another test's, or are told twice"),
-    (&["sockperf"], "percentiles in order"),
+    (&["osu"], "bandwidth against messages a second; least, mean and most; columns' headings"),
+    (&["perftest"], "bandwidth against messages a second; mean, deviation and percentiles"),
+    (&["qperf"], "results against messages a second; those of another test, or told twice"),
+    (&["sockperf"], "mean, deviation and percentiles; bandwidth against messages a second"),
     (&["trex"], "the total against its ports"),
     (&["uperf"], "rate against octets and time; transactions against their total"),
 ];

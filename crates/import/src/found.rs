@@ -9,6 +9,7 @@ use page::Condition;
 use page::{Caveat, Conditions, Figure, Key, Metric, Unit};
 
 use crate::contradiction::Contradiction;
+use crate::described::Described;
 use crate::series::Series;
 
 /// Results of a file so far.
@@ -90,6 +91,19 @@ impl Row {
 }
 
 impl Found {
+    /// Marks a contradiction that concerns the figures from there on.
+    pub(crate) fn contradict(&mut self, from: usize, by: Option<Contradiction>) {
+        let Some(Contradiction { code, said, counted }) = by else { return };
+        for figure in self.figures.iter_mut().skip(from) {
+            if !figure.conditions.contains_key(&Key::Contradiction) {
+                figure.set(Key::Contradiction, code);
+                figure.set(Key::ContradictionSaid, Condition::from_number(said));
+                figure.set(Key::ContradictionCounted, Condition::from_number(counted));
+                figure.doubt(Caveat::SelfContradictory);
+            }
+        }
+    }
+
     /// Adds one number; a number that is not finite is ignored.
     pub(crate) fn add(&mut self, row: &Row, metric: Metric, unit: Unit, value: f64) {
         self.point(row, metric, unit, None, value);
@@ -114,33 +128,22 @@ impl Found {
         self.point(&row, metric, Unit::Nanoseconds, Some(quantile), value);
     }
 
-    /// Adds a tool's summary of a delay: minimum, mean, maximum, in nanoseconds.
-    pub(crate) fn summary(&mut self, row: &Row, metric: Metric, [least, mean, most]: [f64; 3]) {
-        self.distribution(row, metric, &[(0.0, least), (1.0, most)], Some(mean));
-    }
-
-    /// Adds points of a delay, each a quantile and its nanoseconds, and the mean.
-    pub(crate) fn distribution(
-        &mut self,
-        row: &Row,
-        metric: Metric,
-        points: &[(f64, f64)],
-        mean: Option<f64>,
-    ) {
-        let row = row.clone().contradicted(Contradiction::of_order(points, mean, 0.0));
-        for (q, value) in points {
+    /// Adds a delay as a tool describes it, in nanoseconds: its points and its mean.
+    pub(crate) fn distribution(&mut self, row: &Row, metric: Metric, told: &Described) {
+        let row = row.clone().contradicted(told.contradiction(row.n));
+        for (q, value) in told.points() {
             self.at(&row, metric, *q, *value);
         }
-        if let Some(mean) = mean {
+        if let Some(mean) = told.mean {
             self.mean(&row, metric, Unit::Nanoseconds, mean);
         }
     }
 
     /// Adds minimum, mean and maximum in steps of `step` nanoseconds; a printed zero is a bound.
     pub(crate) fn coarse(&mut self, row: &Row, metric: Metric, told: [f64; 3], step: f64) {
-        let ends = [(0.0, told[0]), (1.0, told[2])];
         let row = row.clone().doubting(Caveat::CoarseTimes);
-        let row = row.contradicted(Contradiction::of_order(&ends, Some(told[1]), step));
+        let described = Described::by_ends(told).with(None, step);
+        let row = row.clone().contradicted(described.contradiction(row.n));
         let bound = row.clone().with(Key::Bound, page::AT_MOST);
         let [least, mean, most] = told.map(|value| (value.max(step), value >= step));
         let of = |exact: bool| if exact { &row } else { &bound };

@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use crate::around::is_around;
 use crate::contradiction::Contradiction;
+use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{between, leading, number, numbers, printed};
+use crate::numbers::{Printed, between, fits, leading, number, printed};
 use crate::reader::Reader;
 use crate::series::Series;
 
@@ -34,11 +35,13 @@ impl Hosts {
             };
             let number = |name: &str| own[name].as_f64();
             let told = match kind.as_str() {
-                "resp" => number("size").zip(number("rtt")).map(|(size, ms)| Told::Reply(size, ms)),
+                "resp" => number("size")
+                    .zip(number("rtt"))
+                    .map(|(size, ms)| Told::Reply(size, Printed::exact(ms), None)),
                 "summary" => number("xmt").zip(number("rcv")).map(|(sent, received)| {
                     let times = number("rttMin").zip(number("rttAvg")).zip(number("rttMax"));
                     let times = times.map(|((least, mean), most)| [least, mean, most]);
-                    Told::Summary { sent, received, times }
+                    Told::Summary { sent, received, percent: number("loss"), times }
                 }),
                 "vSum" => own["values"]
                     .as_array()
@@ -84,6 +87,8 @@ struct Host {
     /// cut off.
     is_part: bool,
     clock: Option<u32>,
+    /// First contradiction among its lines.
+    broken: Option<Contradiction>,
 }
 
 impl Reader for Fping {
@@ -147,9 +152,15 @@ fn is_host(name: &str) -> bool {
 
 /// Contents of one line about its host.
 enum Told {
-    Reply(f64, f64),
+    /// Octets, milliseconds, and the mean so far.
+    Reply(f64, Printed, Option<Printed>),
     None,
-    Summary { sent: f64, received: f64, times: Option<[f64; 3]> },
+    Summary {
+        sent: f64,
+        received: f64,
+        percent: Option<f64>,
+        times: Option<[f64; 3]>,
+    },
     List(Vec<Option<f64>>),
 }
 
@@ -158,19 +169,22 @@ impl Told {
         if let Some(counts) = rest.strip_prefix("xmt/rcv/%") {
             let (_, counts) = counts.split_once('=')?;
             let (sent, more) = leading(counts)?;
-            let (received, _) = leading(more.strip_prefix('/')?)?;
+            let (received, more) = leading(more.strip_prefix('/')?)?;
+            // With duplicates fping prints the share returned.
+            let percent = leading(more.strip_prefix('/')?).map(|(percent, _)| percent);
+            let percent = percent.filter(|_| rest.starts_with("xmt/rcv/%loss"));
             let times = rest.split_once("min/avg/max = ").map(|(_, times)| times);
             let times: Option<Vec<f64>> = times.and_then(|t| t.split('/').map(number).collect());
             let times = times.and_then(|times| <[f64; 3]>::try_from(times).ok());
-            return Some(Self::Summary { sent, received, times });
+            return Some(Self::Summary { sent, received, percent, times });
         }
         if rest.starts_with('[') {
             let (_, rest) = rest.split_once(']')?;
             if rest.contains("timed out") || rest.contains("unreachable") {
                 return Some(Self::None);
             }
-            let own = numbers(", # bytes, # ms (# avg, #% loss)~", rest)?;
-            return Some(Self::Reply(own[0], own[1]));
+            let own = fits(", # bytes, # ms (# avg, #% loss)~", rest)?;
+            return Some(Self::Reply(number(own[0])?, printed(own[1])?, printed(own[2])));
         }
         let all: Option<Vec<Option<f64>>> = rest
             .split_whitespace()
@@ -214,13 +228,26 @@ impl Fping {
 impl Host {
     fn take(&mut self, told: Told) {
         match told {
-            Told::Reply(octets, ms) => {
-                self.octets = Some(octets);
-                self.replies.push(ms);
+            Told::Reply(octets, ms, mean) => {
+                let before = self.octets.replace(octets).unwrap_or(octets);
+                let (of, same) = (Printed::exact(before), Printed::exact(octets));
+                let size = Contradiction::unless_same("payload-of-replies", same, of);
+                self.replies.push(ms.value);
+                let own = self.replies.mean().map(|value| Printed { value, step: ms.step });
+                let mean = mean.zip(own).and_then(|(said, own)| {
+                    Contradiction::unless_same("mean-ms-of-replies", said, own)
+                });
+                self.broken = self.broken.or(size).or(mean);
             }
             Told::None => {}
             // Of several summaries, as `-Q` prints them, the last covers the whole time.
-            Told::Summary { sent, received, times } => {
+            Told::Summary { sent, received, percent, times } => {
+                let lost = Printed { value: 100.0 * (1.0 - received / sent), step: 1.0 };
+                let percent = percent.filter(|_| sent > 0.0).and_then(|said| {
+                    Contradiction::unless_same("loss-percent", Printed::exact(said), lost)
+                });
+                // Several summaries are each of an interval, but the last.
+                self.broken = self.broken.or(percent);
                 self.sent = Some(sent);
                 self.received = received;
                 self.least_mean_most = times;
@@ -233,16 +260,25 @@ impl Host {
                 // With `-C` each reply has its line too, unless it is quiet.
                 self.lines = Some(self.replies.count).filter(|lines| *lines > 0);
                 // The list repeats the lines above it.
-                self.replies = Series::default();
+                let lines = std::mem::take(&mut self.replies);
                 for ms in answered {
                     self.replies.push(ms);
                 }
+                let (said, own) = (self.replies.mean(), lines.mean());
+                let differs = said.zip(own).and_then(|(said, own)| {
+                    let (said, own) = (Printed::exact(said), Printed::exact(own));
+                    Contradiction::unless_same("mean-ms-of-replies", said, own)
+                });
+                self.broken = self.broken.or(differs);
             }
         }
     }
 
     /// Contradiction between the summary's counts and times and those of the replies' lines.
     fn contradiction(&self) -> Option<Contradiction> {
+        if self.broken.is_some() {
+            return self.broken;
+        }
         let lines = self.lines.unwrap_or(self.replies.count);
         if self.sent.is_none() || lines == 0 {
             return None;
@@ -273,7 +309,10 @@ impl Host {
         if !self.replies.is_empty() {
             found.samples(&row, Metric::Rtt, &self.replies, MS);
         } else if let Some(times) = self.least_mean_most {
-            found.summary(&row, Metric::Rtt, times.map(|ms| ms * MS));
+            // Times have three digits.
+            let described = Described::by_ends(times.map(|ms| ms * MS));
+            let described = described.with(None, times[2] * MS / 100.0 + 1e3);
+            found.distribution(&row, Metric::Rtt, &described);
         }
         if let Some(sent) = self.sent.filter(|sent| *sent > 0.0 && self.received <= *sent) {
             let row = row.samples(sent as u64);

@@ -9,8 +9,9 @@ use page::{Caveat, Key, Metric, Unit};
 
 use crate::checks::Counts;
 use crate::contradiction::Contradiction;
+use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, behind, between, number, printed};
+use crate::numbers::{Printed, behind, between, number, numbers, printed};
 use crate::reader::Reader;
 
 /// Reader of netperf's text.
@@ -34,6 +35,8 @@ struct Test {
     /// Values that omni names.
     named: BTreeMap<String, String>,
     heads: Vec<String>,
+    /// Octets in the unit of the rate and seconds of the interim results.
+    interim: (f64, f64),
 }
 
 impl Reader for Netperf {
@@ -80,7 +83,11 @@ fn bits(unit: &str) -> Option<f64> {
 
 impl Test {
     fn take(&mut self, line: &str) -> bool {
-        if line.starts_with("!!! ") || line.starts_with("Interim result:") {
+        if let Some(own) = numbers("Interim result: # *over # seconds ~", line) {
+            self.interim = (self.interim.0 + own[0] * own[1], self.interim.1 + own[1]);
+            return true;
+        }
+        if line.starts_with("!!! ") {
             return true;
         }
         if let Some((name, value)) = line.split_once('=')
@@ -189,13 +196,18 @@ impl Test {
                     step: 0.02 * counted.value + counted.value * 0.01 / seconds,
                     ..counted
                 };
-                let row = row.contradicted(counts.contradiction()).contradicted(
-                    Contradiction::unless_same(
+                let of_sender = sent.last().map(|rate| Printed::exact(rate * bits));
+                let sent = counted.times(out / arrived);
+                let of_sender = of_sender
+                    .and_then(|said| Contradiction::unless_same("rate-of-octets", said, sent));
+                let row = row
+                    .contradicted(counts.contradiction())
+                    .contradicted(of_sender)
+                    .contradicted(Contradiction::unless_same(
                         "rate-of-octets",
                         Printed::exact(rate * bits),
                         counted,
-                    ),
-                );
+                    ));
                 found.goodput(&row, rate * bits);
                 counts.add_to(&row, *seconds, found);
             }
@@ -207,6 +219,16 @@ impl Test {
                     first.get(4)
                 };
                 if let Some(rate) = rate {
+                    let (moved, seconds) = self.interim;
+                    let own = (seconds > 0.0).then(|| moved / seconds * bits);
+                    let row = row.contradicted(own.and_then(|own| {
+                        let own = Printed { value: own, step: 0.05 * own };
+                        Contradiction::unless_same(
+                            "rate-of-intervals",
+                            Printed::exact(rate * bits),
+                            own,
+                        )
+                    }));
                     found.goodput(&row.doubting(Caveat::SenderOnly), rate * bits);
                 }
             }
@@ -258,7 +280,10 @@ impl Test {
         let stream = self.name.contains("STREAM") || self.name.contains("MAERTS");
         if !stream {
             let row = row.clone().doubting(Caveat::SoftwareTimestamps).contradicted(contradiction);
-            found.distribution(&row, Metric::Rtt, &points, mean);
+            let seconds = self.named(["Elapsed Time (sec)", "ELAPSED_TIME"]).unwrap_or(1.0);
+            let n = transactions.map(|rate| (rate * seconds) as u64);
+            let described = Described::new(&points, mean).with(None, 1e3);
+            found.distribution(&row, Metric::Rtt, &described.of_samples(n));
         }
         if let (Some(rate), Some(bits)) = (rate, bits(unit)) {
             found.goodput(&row.doubting(Caveat::SenderOnly), rate * bits);

@@ -7,18 +7,20 @@ use page::{Caveat, Key, Metric};
 
 use crate::around::is_around;
 use crate::contradiction::Contradiction;
+use crate::described::Described;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, number};
 use crate::reader::Reader;
 
 /// Columns of a table, as its headings name them.
-const COLUMNS: [(&str, Column); 10] = [
+const COLUMNS: [(&str, Column); 11] = [
     ("#bytes", Column::Bytes),
     ("#iterations", Column::Iterations),
     ("t_min[", Column::Quantile(0.0)),
     ("t_max[", Column::Quantile(1.0)),
     ("t_typical[", Column::Quantile(0.5)),
     ("t_avg[", Column::Mean),
+    ("t_stdev[", Column::Deviation),
     ("99% percentile[", Column::Quantile(0.99)),
     ("99.9% percentile[", Column::Quantile(0.999)),
     ("BW average[", Column::Bandwidth),
@@ -31,6 +33,7 @@ enum Column {
     Iterations,
     Quantile(f64),
     Mean,
+    Deviation,
     Bandwidth,
     /// Messages per second, in millions.
     Rate,
@@ -102,7 +105,7 @@ fn is_line(line: &str) -> bool {
 impl Perftest {
     /// True for a heading whose columns are all known.
     fn head(&mut self, line: &str) -> bool {
-        const OTHERS: [&str; 4] = ["BW peak[", "t_stdev[", "tps average", "CPU_Util["];
+        const OTHERS: [&str; 3] = ["BW peak[", "tps average", "CPU_Util["];
         let known = COLUMNS.iter().filter_map(|(name, column)| Some((line.find(name)?, *column)));
         let others = OTHERS.iter().filter_map(|name| Some((line.find(name)?, Column::Other)));
         let mut columns: Vec<(usize, Column)> = known.chain(others).collect();
@@ -141,6 +144,9 @@ impl Perftest {
             _ => None,
         };
         let points: Vec<(f64, f64)> = all().filter_map(point).collect();
-        found.distribution(&row, Metric::Rtt, &points, of(Column::Mean).map(|mean| mean * scale));
+        let told = |column| of(column).map(|us| us * scale);
+        let described = Described::new(&points, told(Column::Mean));
+        let described = described.with(told(Column::Deviation), 0.01 * scale);
+        found.distribution(&row, Metric::Rtt, &described);
     }
 }
