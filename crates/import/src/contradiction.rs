@@ -2,7 +2,7 @@
 //!
 //! Owns the rules for contradictions. Never decides which number is right.
 
-use crate::numbers::Printed;
+use crate::numbers::Told;
 
 /// Printed value, and the value that follows from the rest of the output.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,8 +22,14 @@ impl Contradiction {
         Self { code, said, counted }
     }
 
-    /// Contradiction if two numbers differ by more than the digits that were not printed.
-    pub(crate) fn unless_same(code: &'static str, said: Printed, counted: Printed) -> Option<Self> {
+    /// Contradiction if both numbers are there, and differ by more than the digits that were not
+    /// printed.
+    pub(crate) fn unless_same(
+        code: &'static str,
+        said: impl Told,
+        counted: impl Told,
+    ) -> Option<Self> {
+        let (said, counted) = (said.told()?, counted.told()?);
         (!said.agrees(counted)).then(|| Self::new(code, said.value, counted.value))
     }
 }

@@ -5,10 +5,9 @@
 use page::{Caveat, Key, Metric, Unit};
 
 use crate::around::is_around;
-use crate::contradiction::Contradiction;
 use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, behind, between, number, scaled, time};
+use crate::numbers::{behind, between, number, scaled, time};
 use crate::reader::Reader;
 use crate::series::Series;
 
@@ -150,12 +149,12 @@ impl Ethr {
                 found.add(&row, Metric::Sent, Unit::FramesPerSecond, packets);
             }
         }
-        if let Some((sent, received)) = self.counts.filter(|(s, r)| *s > 0.0 && r <= s) {
-            let (counted, said) = (Printed::exact(sent - received), self.lost.map(Printed::exact));
-            let lost =
-                said.and_then(|said| Contradiction::unless_same("lost-of-counts", said, counted));
-            let row = row.samples(sent as u64).contradicted(lost);
-            found.add(&row, Metric::LossRatio, Unit::Ratio, 1.0 - received / sent);
+        if let Some((sent, received)) = self.counts {
+            found.loss(
+                &row.unless_same("lost-of-counts", self.lost, sent - received),
+                sent,
+                received,
+            );
         }
     }
 }

@@ -197,10 +197,11 @@ fn group(single: &[&Value], global: &Value, found: &mut Found) {
 /// KiB.
 fn moved(of: &Operations, size: u64) -> Option<Contradiction> {
     let counted = of.count as f64 * size as f64;
-    let counted = Printed { value: counted, step: 0.02 * counted + 4096.0 };
-    let [said, of_old] = [1.0, 1024.0].map(|scale| Printed::exact(of.octets as f64 * scale));
-    let differs = |said| Contradiction::unless_same("octets-of-count", said, counted);
-    differs(of_old).and_then(|_| differs(said))
+    let counted = Printed::near(counted, 0.02).plus_step(4096.0);
+    let differs = |scale: f64| {
+        Contradiction::unless_same("octets-of-count", of.octets as f64 * scale, counted)
+    };
+    differs(1024.0).and_then(|_| differs(1.0))
 }
 
 fn text(value: &Value) -> &str {

@@ -25,10 +25,6 @@ impl Reader for Terse {
         "fio"
     }
 
-    fn begins(&self, _line: &str) -> bool {
-        false
-    }
-
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
         let fields: Vec<&str> = line.split(';').collect();
         // A truncated part may be a kind of operations.
@@ -36,8 +32,6 @@ impl Reader for Terse {
         let is_terse = fields.len() >= least && fields[1].starts_with("fio-");
         is_terse && job(&fields, found)
     }
-
-    fn end(&mut self, _found: &mut Found) {}
 }
 
 /// Least, most, mean and deviation from a field on, in microseconds.
@@ -54,8 +48,8 @@ fn moved(fields: &[&str], first: usize) -> Option<Contradiction> {
     let [octets, per_second, milliseconds] =
         [field(first - 12)?, field(first - 11)?, field(first - 9)?].map(|value| 1024.0 * value);
     let counted = per_second * milliseconds / 1024.0 / 1e3;
-    let counted = Printed { value: counted, step: 0.05 * counted + 4096.0 };
-    Contradiction::unless_same("octets-of-rate", Printed::exact(octets), counted)
+    let counted = Printed::near(counted, 0.05).plus_step(4096.0);
+    Contradiction::unless_same("octets-of-rate", octets, counted)
 }
 
 /// Reads one job's kinds of operations.

@@ -281,11 +281,6 @@ impl Group {
         let depth = self.header.as_ref().map_or(own, |header| header.depth);
         let header = self.header.take().unwrap_or_default();
         let whole = |number: f64| number.max(0.0) as u64;
-        let depths = self.first_depth.zip(self.depth);
-        let of_depth = depths.and_then(|(said, counted)| {
-            let (said, counted) = (Printed::exact(said), Printed::exact(counted));
-            Contradiction::unless_same("depth-of-job", said, counted)
-        });
         let kinds = std::mem::take(&mut self.kinds);
         let size = |kind: &Kind| header.octets[KINDS.iter().position(|of| *of == kind.name)?];
         let mut sizes = kinds.iter().map(&size);
@@ -298,7 +293,8 @@ impl Group {
             .with_known(Key::Pattern, header.pattern.clone())
             .doubting_if(self.lacks, Caveat::UnreadLines)
             .doubting_if(self.cut || !self.is_counted, Caveat::CutOff)
-            .contradicted(self.contradiction.or(of_depth));
+            .contradicted(self.contradiction)
+            .unless_same("depth-of-job", self.first_depth, self.depth);
         let contradicted = |row: Row, kind: &Kind| row.contradicted(kind.contradiction(size(kind)));
         let row = kinds.iter().fold(row, contradicted);
         let parts: Vec<Part> = kinds.iter().map(Kind::part).collect();
@@ -377,23 +373,14 @@ impl Kind {
 
     /// Contradiction among the kind's lines, and with the size of its operations.
     fn contradiction(&self, size: Option<f64>) -> Option<Contradiction> {
-        let near = |value: f64, share: f64| Printed { value, step: share * value };
-        let seconds = self.seconds.filter(|seconds| *seconds >= 0.5);
-        let rate = self.count.zip(seconds).and_then(|(count, seconds)| {
-            // Jobs of one group do not end at exactly the same time.
-            Contradiction::unless_same(
-                "rate-of-count",
-                self.per_second,
-                near(count / seconds, 0.05),
-            )
-        });
-        let moved = || {
-            let counted = near(self.count? * size?, 0.01);
-            let Printed { value, step } = self.octets?;
-            // 19.98 MiB are printed as 19.0 by some versions.
-            let said = Printed { value, step: 10.0 * step };
-            Contradiction::unless_same("octets-of-count", said, counted)
-        };
+        let counted = self.count.zip(self.seconds.filter(|seconds| *seconds >= 0.5));
+        // Jobs of one group do not end at exactly the same time.
+        let counted = counted.map(|(count, seconds)| Printed::near(count / seconds, 0.05));
+        let rate = Contradiction::unless_same("rate-of-count", self.per_second, counted);
+        let counted = self.count.zip(size).map(|(count, size)| Printed::near(count * size, 0.01));
+        // 19.98 MiB are printed as 19.0 by some versions.
+        let octets = self.octets.map(|octets| octets.plus_step(9.0 * octets.step));
+        let moved = || Contradiction::unless_same("octets-of-count", octets, counted);
         let n = self.count.unwrap_or(0.0) as u64;
         let of_table = |table: &Percentiles| {
             let at = LATENCIES.iter().position(|of| *of == table.of)?;

@@ -1,7 +1,8 @@
 //! Supported tools with their versions, modes and consistency checks: the table that `import
 //! --formats` prints.
 //!
-//! A test generates it, from the outputs that it reads. Never reads an output.
+//! A test generates it, from the outputs that it reads; what is checked is in `checks.tsv`. Never
+//! reads an output.
 
 /// Supported tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,56 +43,8 @@ impl Format {
 
     /// Consistency checks of the tool's outputs.
     pub fn checks(&self) -> &'static str {
-        let own = CHECKS.iter().find(|(tools, _)| tools.contains(&self.tool));
+        let mut rows = include_str!("checks.tsv").lines().filter_map(|row| row.split_once('\t'));
+        let own = rows.find(|(tools, _)| tools.split(' ').any(|tool| tool == self.tool));
         own.map_or("", |(_, checks)| checks)
     }
 }
-
-/// Consistency checks by tool.
-const CHECKS: &[(&[&str], &str)] = &[
-    (
-        &["busybox", "ping"],
-        "replies' lines against the summary's count, least, mean and most; the payload against the \
-         packets; the share lost against sent and received; least, mean, most and deviation",
-    ),
-    (
-        &["ethr"],
-        "seconds without an interval; mean and percentiles; lost against sent and received",
-    ),
-    (
-        &["fio"],
-        "operations a second and octets against count, time and size, and against latency and \
-         depth; latency against its parts, mean and percentiles; jobs and depth against their start",
-    ),
-    (
-        &["fping"],
-        "replies' lines against their running mean, the summary and the lists; least, mean and most",
-    ),
-    (
-        &["iperf", "iperf3"],
-        "rate against octets and time; octets against datagrams and their size; intervals and \
-         streams against their sum, in octets, losses and retransmits; the share lost against lost \
-         and sent; a counter at its end; the server's own output against the end; ports",
-    ),
-    (&["irtt"], "round trips against both ways; least, median, mean, most and deviation; octets"),
-    (&["mtr"], "the last station against the destination; best, mean and worst in order"),
-    (
-        &["nccl-tests"],
-        "bandwidth against octets and time, of the bus and on average; wrong results",
-    ),
-    (
-        &["netperf"],
-        "mean latency against 1 / rate; octets and interim results against the rate; percentiles",
-    ),
-    (
-        &["nuttcp"],
-        "rate against octets and time; intervals against their sum; the share lost against lost \
-         and sent",
-    ),
-    (&["osu"], "bandwidth against messages a second; least, mean and most; columns' headings"),
-    (&["perftest"], "bandwidth against messages a second; mean, deviation and percentiles"),
-    (&["qperf"], "results against messages a second; those of another test, or told twice"),
-    (&["sockperf"], "mean, deviation and percentiles; bandwidth against messages a second"),
-    (&["trex"], "the total against its ports"),
-    (&["uperf"], "rate against octets and time; transactions against their total"),
-];

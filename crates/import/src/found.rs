@@ -10,6 +10,7 @@ use page::{Caveat, Conditions, Figure, Key, Metric, Unit};
 
 use crate::contradiction::Contradiction;
 use crate::described::Described;
+use crate::numbers::Told;
 use crate::series::Series;
 
 /// Results of a file so far.
@@ -83,6 +84,24 @@ impl Row {
             .doubting(Caveat::SelfContradictory)
     }
 
+    /// Marks two numbers for one quantity that are not the same.
+    #[must_use]
+    pub(crate) fn unless_same(
+        self,
+        code: &'static str,
+        said: impl Told,
+        counted: impl Told,
+    ) -> Self {
+        self.contradicted(Contradiction::unless_same(code, said, counted))
+    }
+
+    /// Adds the size of a frame that has so many octets, and those of its headers and FCS.
+    #[must_use]
+    pub(crate) fn with_frame(self, octets: Option<f64>, headers: u64) -> Self {
+        let octets = octets.filter(|octets| (0.0..=9_000.0).contains(octets));
+        self.with_known(Key::FrameSize, octets.map(|octets| (octets as u64 + headers).max(64)))
+    }
+
     #[must_use]
     pub(crate) const fn samples(mut self, n: u64) -> Self {
         self.n = n;
@@ -107,6 +126,14 @@ impl Found {
     /// Adds one number; a number that is not finite is ignored.
     pub(crate) fn add(&mut self, row: &Row, metric: Metric, unit: Unit, value: f64) {
         self.point(row, metric, unit, None, value);
+    }
+
+    /// Adds the share of the sent that was not received; of more received than sent there is none.
+    pub(crate) fn loss(&mut self, row: &Row, sent: f64, received: f64) {
+        if sent > 0.0 && received <= sent {
+            let row = row.clone().samples(sent as u64);
+            self.add(&row, Metric::LossRatio, Unit::Ratio, 1.0 - received / sent);
+        }
     }
 
     /// Adds a payload rate.

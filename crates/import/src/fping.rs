@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use page::{Caveat, Key, Metric, Unit};
+use page::{Caveat, Key, Metric};
 use serde_json::Value;
 
 use crate::around::is_around;
@@ -94,10 +94,6 @@ struct Host {
 impl Reader for Fping {
     fn tool(&self) -> &'static str {
         "fping"
-    }
-
-    fn begins(&self, _line: &str) -> bool {
-        false
     }
 
     fn line(&mut self, line: &str, _found: &mut Found) -> bool {
@@ -230,22 +226,18 @@ impl Host {
         match told {
             Told::Reply(octets, ms, mean) => {
                 let before = self.octets.replace(octets).unwrap_or(octets);
-                let (of, same) = (Printed::exact(before), Printed::exact(octets));
-                let size = Contradiction::unless_same("payload-of-replies", same, of);
+                let size = Contradiction::unless_same("payload-of-replies", octets, before);
                 self.replies.push(ms.value);
                 let own = self.replies.mean().map(|value| Printed { value, step: ms.step });
-                let mean = mean.zip(own).and_then(|(said, own)| {
-                    Contradiction::unless_same("mean-ms-of-replies", said, own)
-                });
+                let mean = Contradiction::unless_same("mean-ms-of-replies", mean, own);
                 self.broken = self.broken.or(size).or(mean);
             }
             Told::None => {}
             // Of several summaries, as `-Q` prints them, the last covers the whole time.
             Told::Summary { sent, received, percent, times } => {
                 let lost = Printed { value: 100.0 * (1.0 - received / sent), step: 1.0 };
-                let percent = percent.filter(|_| sent > 0.0).and_then(|said| {
-                    Contradiction::unless_same("loss-percent", Printed::exact(said), lost)
-                });
+                let percent = percent.filter(|_| sent > 0.0);
+                let percent = Contradiction::unless_same("loss-percent", percent, lost);
                 // Several summaries are each of an interval, but the last.
                 self.broken = self.broken.or(percent);
                 self.sent = Some(sent);
@@ -265,10 +257,7 @@ impl Host {
                     self.replies.push(ms);
                 }
                 let (said, own) = (self.replies.mean(), lines.mean());
-                let differs = said.zip(own).and_then(|(said, own)| {
-                    let (said, own) = (Printed::exact(said), Printed::exact(own));
-                    Contradiction::unless_same("mean-ms-of-replies", said, own)
-                });
+                let differs = Contradiction::unless_same("mean-ms-of-replies", said, own);
                 self.broken = self.broken.or(differs);
             }
         }
@@ -297,11 +286,10 @@ impl Host {
 
     fn add_to(&self, name: &str, found: &mut Found) {
         // fping includes ICMP's header in the size of an answer.
-        let octets = self.octets.filter(|octets| (8.0..=9_000.0).contains(octets));
         let row = Row::new("fping")
             .with(Key::Protocol, "icmp")
             .with(Key::To, name)
-            .with_known(Key::FrameSize, octets.map(|octets| (octets as u64 + 38).max(64)))
+            .with_frame(self.octets.filter(|octets| *octets >= 8.0), 38)
             .doubting(Caveat::SoftwareTimestamps)
             .doubting_if(self.sent.is_none() || self.is_part, Caveat::CutOff)
             .contradicted(self.contradiction());
@@ -314,10 +302,7 @@ impl Host {
             let described = described.with(None, times[2] * MS / 100.0 + 1e3);
             found.distribution(&row, Metric::Rtt, &described);
         }
-        if let Some(sent) = self.sent.filter(|sent| *sent > 0.0 && self.received <= *sent) {
-            let row = row.samples(sent as u64);
-            found.add(&row, Metric::LossRatio, Unit::Ratio, 1.0 - self.received / sent);
-        }
+        found.loss(&row, self.sent.unwrap_or(0.0), self.received);
     }
 }
 

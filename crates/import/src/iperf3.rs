@@ -57,11 +57,11 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
     let reverse = test["reverse"].as_u64() == Some(1) && !both;
     let paced = test["target_bitrate"].as_f64().is_some_and(|bits| bits > 0.0);
     // Payload, UDP, IPv4, MAC header and FCS.
-    let payload = test["blksize"].as_u64().filter(|octets| udp && *octets <= 8_972);
+    let payload = test["blksize"].as_f64().filter(|octets| udp && *octets <= 8_972.0);
     let row = Row::new(TOOL)
         .with(Key::Protocol, protocol)
         .with_known(Key::Streams, test["num_streams"].as_u64())
-        .with_known(Key::FrameSize, payload.map(|octets| (octets + 8 + 20 + 18).max(64)))
+        .with_frame(payload, 8 + 20 + 18)
         .doubting_if(udp, Caveat::GapLoss)
         .doubting_if(paced, Caveat::LoadHeldBack)
         .doubting_if(value["error"].is_string() || end.is_empty(), Caveat::CutOff);
@@ -188,12 +188,11 @@ impl Side<'_> {
     /// Contradiction if a sum's rate is not that of its octets, or the intervals' octets match
     /// neither side's.
     fn octets(&self, told: &Value, sent: Option<&Value>) -> Option<Contradiction> {
-        let near = |value: f64| Printed { value, step: 0.03 * value };
         let octets = number(told, "bytes")?;
         let seconds = number(told, "seconds").filter(|seconds| *seconds > 0.5)?;
-        let rate = near(8.0 * octets / seconds);
-        let said = Printed::exact(number(told, "bits_per_second")?);
-        let of_rate = Contradiction::unless_same("rate-of-octets", said, rate);
+        let rate = Printed::near(8.0 * octets / seconds, 0.03);
+        let of_rate =
+            Contradiction::unless_same("rate-of-octets", number(told, "bits_per_second"), rate);
         let omits =
             self.document.value["start"]["test_start"]["omit"].as_f64().unwrap_or(0.0) > 0.0;
         let is_apart = |own: f64| {

@@ -278,17 +278,13 @@ impl Run {
             .filter(|_| counts.len() == streams.len())
             .and_then(|sum| sum.against(&counts));
         let of_rates = all.filter(|all| streams.len() > 1 && all.of_sender == result.of_sender);
-        let of_rates = of_rates.and_then(|all| {
-            let (sum, streams) = (result.bits_per_second, all.bits_per_second);
-            // Streams do not end at exactly the same time.
-            let apart = Printed { step: sum.step + 0.03 * sum.value, ..sum };
-            Contradiction::unless_same("rate-of-streams", apart, streams)
-        });
-        let again = all.and_then(|all| all.retransmits).zip(result.retransmits);
-        let of_again = again.filter(|_| streams.len() > 1).and_then(|(streams, sum)| {
-            let (sum, streams) = (Printed::exact(sum), Printed::exact(streams));
-            Contradiction::unless_same("retransmits-of-intervals", sum, streams)
-        });
+        let of_rates = of_rates.map(|all| all.bits_per_second);
+        // Streams do not end at exactly the same time.
+        let apart = result.bits_per_second.plus_step(0.03 * result.bits_per_second.value);
+        let of_rates = Contradiction::unless_same("rate-of-streams", apart, of_rates);
+        let again = all.filter(|_| streams.len() > 1).and_then(|all| all.retransmits);
+        let of_again =
+            Contradiction::unless_same("retransmits-of-intervals", result.retransmits, again);
         result.contradiction = result.contradiction.or(of_counts).or(of_rates).or(of_again);
         result.cwnd = all.and_then(|all| all.cwnd).or(result.cwnd);
         result.has_gap |= all.is_some_and(|all| all.has_gap);
@@ -302,10 +298,9 @@ impl Run {
         let sender_only = result.of_sender || (!three && self.sends(result, direction));
         let contradiction = result.counts.and_then(|counts| counts.contradiction());
         // Payload, UDP, IPv4, MAC header and FCS.
-        let size = self.payload.filter(|octets| self.udp && (0.0..=8_972.0).contains(octets));
         let row = Row::new(if three { "iperf3" } else { "iperf" })
             .with(Key::Protocol, protocol)
-            .with_known(Key::FrameSize, size.map(|octets| (octets as u64 + 46).max(64)))
+            .with_frame(self.payload.filter(|octets| self.udp && *octets <= 8_972.0), 46)
             .with_known(Key::Direction, direction)
             .doubting_if(self.udp, Caveat::GapLoss)
             .doubting_if(self.paced, Caveat::LoadHeldBack)
@@ -315,11 +310,10 @@ impl Run {
             .contradicted(self.port());
         if let Some(told) = result.round_trips {
             let said = Printed { value: told.mean * 1e6, step: 1e3 };
-            let counted = Printed { value: 1e9 / told.per_second, step: 0.02 * said.value };
             let row = row
                 .samples(told.count.max(0.0) as u64)
                 .doubting(Caveat::SoftwareTimestamps)
-                .contradicted(Contradiction::unless_same("mean-of-rate", said, counted));
+                .unless_same("mean-of-rate", said, Printed::near(1e9 / told.per_second, 0.02));
             let described =
                 Described::by_ends([told.least, told.mean, told.most].map(|ms| ms * 1e6));
             if !self.holds {

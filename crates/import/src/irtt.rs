@@ -4,6 +4,7 @@
 
 use page::{Caveat, Condition, Key, Metric, Unit};
 
+use crate::described::Described;
 use crate::found::{Found, Row};
 use crate::json::Document;
 use crate::problem::Problem;
@@ -17,9 +18,8 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
         let rate = Condition::from_number((1e9 / interval).round());
         row = row.with(Key::Schedule, "open-loop").with(Key::ScheduleRate, rate);
     }
-    if let Some(length) = params["length"].as_u64().filter(|octets| *octets <= 8_972) {
-        row = row.with(Key::FrameSize, (length + 8 + 20 + 18).max(64));
-    }
+    let length = params["length"].as_f64().filter(|octets| *octets <= 8_972.0);
+    row = row.with_frame(length, 8 + 20 + 18);
     let lost = stats["packet_loss_percent"].as_f64();
     if lost.is_some_and(|percent| percent > 0.0) {
         row = row.doubting(Caveat::SomeLost);
@@ -29,17 +29,12 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
         found.samples(&row, Metric::Rtt, samples, 1.0);
     } else {
         let told = |name: &str| stats["rtt"][name].as_f64();
-        let Some(mean) = told("mean") else {
-            return Err(Problem::Missing("irtt", "round trips"));
-        };
-        let n = stats["rtt"]["n"].as_u64().unwrap_or(1);
-        let row = row.clone().samples(n);
-        found.mean(&row, Metric::Rtt, Unit::Nanoseconds, mean);
-        for (name, q) in [("min", 0.0), ("median", 0.5), ("max", 1.0)] {
-            if let Some(value) = told(name) {
-                found.at(&row, Metric::Rtt, q, value);
-            }
-        }
+        let mean = told("mean").ok_or(Problem::Missing("irtt", "round trips"))?;
+        let points = [("min", 0.0), ("median", 0.5), ("max", 1.0)];
+        let points = points.into_iter().filter_map(|(name, q)| Some((q, told(name)?)));
+        let described = Described::new(&points.collect::<Vec<_>>(), Some(mean));
+        let row = row.clone().samples(stats["rtt"]["n"].as_u64().unwrap_or(1));
+        found.distribution(&row, Metric::Rtt, &described.with(told("stddev"), 1.0));
     }
     for (name, direction) in [("send", "forward"), ("receive", "reverse")] {
         if let Some(delays) = of(name) {

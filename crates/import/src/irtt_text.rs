@@ -88,24 +88,16 @@ impl Text {
         let of = |name: &str| self.rows.iter().find(|(own, _)| *own == name).map(|(_, all)| all);
         let [rtt, send, receive] = [of(DELAYS[0])?, of(DELAYS[1])?, of(DELAYS[2])?];
         let [_, mean, _, most, _] = [0, 1, 2, 3, 4].map(|at| send[at] + receive[at]);
-        let near = |value: f64| Printed { value, step: 0.01 * most };
-        let said = Printed::exact;
-        let mean = Contradiction::unless_same("latency-of-parts", said(rtt[1]), near(mean));
-        let low = (send[0] + receive[0]).max(rtt[0]);
-        let least = || Contradiction::unless_same("latency-of-parts", said(rtt[0]), near(low));
-        let high = most.min(rtt[3]);
-        let most = || Contradiction::unless_same("latency-of-parts", said(rtt[3]), near(high));
-        mean.or_else(least).or_else(most)
-    }
-
-    /// Contradiction if all packets together are not as large as their length makes them.
-    fn sizes(&self) -> Option<Contradiction> {
-        let counted = Printed::exact(self.counts?.0 * self.octets?);
-        Contradiction::unless_same("octets-of-count", Printed::exact(self.sent_octets?), counted)
+        let differs = |said: f64, counted: f64| {
+            let counted = Printed { value: counted, step: 0.01 * most };
+            Contradiction::unless_same("latency-of-parts", said, counted)
+        };
+        let least = || differs(rtt[0], rtt[0].max(send[0] + receive[0]));
+        differs(rtt[1], mean).or_else(least).or_else(|| differs(rtt[3], rtt[3].min(most)))
     }
 
     fn add_to(self, found: &mut Found) {
-        let octets = self.octets.filter(|octets| (0.0..=8_972.0).contains(octets));
+        let counted = self.counts.zip(self.octets).map(|((sent, _), octets)| sent * octets);
         let lost = self.counts.filter(|(sent, received)| *sent > 0.0 && received <= sent);
         let lost = lost.map(|(sent, received)| 1.0 - received / sent);
         let counts = self.counts.map(|(sent, received)| Counts {
@@ -115,12 +107,13 @@ impl Text {
         });
         let row = Row::new("irtt")
             .with(Key::Protocol, "udp")
-            .with_known(Key::FrameSize, octets.map(|octets| (octets as u64 + 46).max(64)))
+            .with_frame(self.octets.filter(|octets| *octets <= 8_972.0), 46)
             .doubting(Caveat::SoftwareTimestamps)
             .doubting_if(lost.is_some_and(|lost| lost > 0.0), Caveat::SomeLost)
             .contradicted(counts.and_then(|counts| counts.contradiction()))
             .contradicted(self.both_ways())
-            .contradicted(self.sizes());
+            // All packets together are as large as their length makes them.
+            .unless_same("octets-of-count", self.sent_octets, counted);
         let received = self.counts.map_or(1.0, |(_, received)| received.max(0.0));
         for (name, [least, mean, median, most, deviation]) in &self.rows {
             let row = row.clone().samples(received as u64);

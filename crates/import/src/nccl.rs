@@ -60,13 +60,9 @@ impl Nccl {
         if rest.starts_with("Avg bus bandwidth")
             && let Some(mean) = behind(rest, ":")
         {
-            let counted = self.all.mean().map(|value| Printed { value, step: 0.02 * value });
-            let said = Printed::exact(mean);
-            let apart = counted.and_then(|counted| {
-                let [said, counted] = [said, counted].map(|of| of.times(GIGABYTES));
-                Contradiction::unless_same("rate-of-streams", said, counted)
-            });
-            let row = self.row().with(Key::Statistic, "mean").on_line(found.at).contradicted(apart);
+            let counted = self.all.mean().map(|mean| Printed::near(mean * GIGABYTES, 0.02));
+            let row = self.row().with(Key::Statistic, "mean").on_line(found.at);
+            let row = row.unless_same("rate-of-streams", mean * GIGABYTES, counted);
             found.add(&row, Metric::Goodput, Unit::BitsPerSecond, mean * GIGABYTES);
         }
         let known = is_around("nccl-tests", rest);
@@ -95,10 +91,6 @@ impl Nccl {
             let step = bus.step / bus.value + algorithm.step / algorithm.value;
             (algorithm.value > 0.0).then_some(Printed { value, step: value * step })
         };
-        // Both ways the bus carries the same multiple.
-        let apart = ratio(at).zip(ratio(at + 4)).and_then(|(said, counted)| {
-            Contradiction::unless_same("bus-of-algorithm", said, counted)
-        });
         for (name, four) in [("out-of-place", &words[at..at + 4]), ("in-place", &words[at + 4..])] {
             let Some(bus) = number(four[2]) else { return false };
             self.all.push(bus);
@@ -108,7 +100,9 @@ impl Nccl {
             let code = "wrong-results";
             let wrong = wrong.map(|counted| Contradiction { code, said: 0.0, counted });
             let row = row.contradicted(wrong);
-            let row = row.contradicted(rate(octets, four)).contradicted(apart);
+            let row = row.contradicted(rate(octets, four));
+            // Both ways the bus carries the same multiple.
+            let row = row.unless_same("bus-of-algorithm", ratio(at), ratio(at + 4));
             // A printed zero is less than the last digit.
             let bound = (bus <= 0.0).then_some(page::AT_MOST);
             let bus = if bus <= 0.0 { 0.01 } else { bus };

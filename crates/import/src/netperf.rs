@@ -191,23 +191,14 @@ impl Test {
                 };
                 let row = row.with(Key::Message, octets.max(0.0) as u64);
                 let counts = Counts { lost: out - arrived, all: *out, percent: None };
-                let counted = Printed { value: arrived * octets * 8.0 / seconds, step: 0.0 };
-                let counted = Printed {
-                    step: 0.02 * counted.value + counted.value * 0.01 / seconds,
-                    ..counted
+                let counted = |messages: f64| {
+                    Printed::near(messages * octets * 8.0 / seconds, 0.02 + 0.01 / seconds)
                 };
-                let of_sender = sent.last().map(|rate| Printed::exact(rate * bits));
-                let sent = counted.times(out / arrived);
-                let of_sender = of_sender
-                    .and_then(|said| Contradiction::unless_same("rate-of-octets", said, sent));
+                let of_sender = sent.last().map(|rate| rate * bits);
                 let row = row
                     .contradicted(counts.contradiction())
-                    .contradicted(of_sender)
-                    .contradicted(Contradiction::unless_same(
-                        "rate-of-octets",
-                        Printed::exact(rate * bits),
-                        counted,
-                    ));
+                    .unless_same("rate-of-octets", of_sender, counted(*out))
+                    .unless_same("rate-of-octets", rate * bits, counted(*arrived));
                 found.goodput(&row, rate * bits);
                 counts.add_to(&row, *seconds, found);
             }
@@ -220,15 +211,8 @@ impl Test {
                 };
                 if let Some(rate) = rate {
                     let (moved, seconds) = self.interim;
-                    let own = (seconds > 0.0).then(|| moved / seconds * bits);
-                    let row = row.contradicted(own.and_then(|own| {
-                        let own = Printed { value: own, step: 0.05 * own };
-                        Contradiction::unless_same(
-                            "rate-of-intervals",
-                            Printed::exact(rate * bits),
-                            own,
-                        )
-                    }));
+                    let own = (seconds > 0.0).then(|| Printed::near(moved / seconds * bits, 0.05));
+                    let row = row.unless_same("rate-of-intervals", rate * bits, own);
                     found.goodput(&row.doubting(Caveat::SenderOnly), rate * bits);
                 }
             }
@@ -271,10 +255,8 @@ impl Test {
             .or_else(|| us(["Round Trip Latency usec/tran", "RT_LATENCY"]).filter(|ns| *ns > 0.0));
         // With several instances at once the rates are added up, and 1 / rate is no round trip.
         let of_rate = transactions.filter(|rate| *rate > 0.0 && self.is_request());
-        let contradiction = mean.zip(of_rate).and_then(|(mean, rate)| {
-            let counted = Printed { value: 1e9 / rate, step: 0.1 * mean };
-            Contradiction::unless_same("mean-of-rate", Printed::exact(mean), counted)
-        });
+        let counted = of_rate.map(|rate| Printed::near(1e9 / rate, 0.1));
+        let contradiction = Contradiction::unless_same("mean-of-rate", mean, counted);
         let points: Vec<(f64, f64)> =
             points.into_iter().filter_map(|(q, names)| Some((q, us(names)?))).collect();
         let stream = self.name.contains("STREAM") || self.name.contains("MAERTS");

@@ -15,6 +15,16 @@ impl Printed {
         Self { value, step: 0.0 }
     }
 
+    /// Creates a number that may be wrong by a share of itself.
+    pub(crate) const fn near(value: f64, share: f64) -> Self {
+        Self { value, step: share * value }
+    }
+
+    #[must_use]
+    pub(crate) fn plus_step(self, step: f64) -> Self {
+        Self { step: self.step + step, ..self }
+    }
+
     #[must_use]
     pub(crate) fn times(self, by: f64) -> Self {
         Self { value: self.value * by, step: self.step * by }
@@ -24,6 +34,29 @@ impl Printed {
     pub(crate) fn agrees(self, other: Self) -> bool {
         let near = self.step + other.step + 1e-6 * self.value.abs().max(other.value.abs());
         (self.value - other.value).abs() <= near
+    }
+}
+
+/// Number that an output tells, or that follows from others; or that is not there.
+pub(crate) trait Told {
+    fn told(self) -> Option<Printed>;
+}
+
+impl Told for Printed {
+    fn told(self) -> Option<Printed> {
+        Some(self)
+    }
+}
+
+impl Told for f64 {
+    fn told(self) -> Option<Printed> {
+        Some(Printed::exact(self))
+    }
+}
+
+impl<T: Told> Told for Option<T> {
+    fn told(self) -> Option<Printed> {
+        self.and_then(T::told)
     }
 }
 

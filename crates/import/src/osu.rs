@@ -71,11 +71,8 @@ impl Reader for Osu {
             let of = |column: Option<usize>| column.map(|at| values[at]);
             // In megabytes a second.
             let counted = of(self.messages).map(|rate| rate * values[0] / 1e6);
-            let rate = counted.and_then(|value| {
-                let (said, step) = (Printed::exact(8e6 * values[at]), 8e6 * (0.01 + 0.01 * value));
-                let counted = Printed { value: 8e6 * value, step };
-                Contradiction::unless_same("rate-of-octets", said, counted)
-            });
+            let counted = counted.map(|rate| Printed::near(8e6 * rate, 0.01).plus_step(8e4));
+            let rate = Contradiction::unless_same("rate-of-octets", 8e6 * values[at], counted);
             let ends = of(self.least).zip(of(self.most));
             let order = ends.and_then(|(least, most)| {
                 Described::by_ends([least, values[at], most]).with(None, 0.01).contradiction(0)

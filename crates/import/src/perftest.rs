@@ -6,7 +6,6 @@
 use page::{Caveat, Key, Metric};
 
 use crate::around::is_around;
-use crate::contradiction::Contradiction;
 use crate::described::Described;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, number};
@@ -87,8 +86,6 @@ impl Reader for Perftest {
         }
         is_line(line)
     }
-
-    fn end(&mut self, _found: &mut Found) {}
 }
 
 fn is_test(name: &str) -> bool {
@@ -128,14 +125,12 @@ impl Perftest {
             .on_line(found.at)
             .samples(of(Column::Iterations).unwrap_or(1.0).max(0.0) as u64);
         if let Some(rate) = of(Column::Bandwidth) {
-            let counted = of(Column::Bytes).zip(of(Column::Rate));
-            let row = row.clone().contradicted(counted.and_then(|(octets, millions)| {
-                let counted = 8e6 * octets * millions;
-                let counted = Printed { value: counted, step: 0.01 * counted + 8.0 * octets };
-                let said = Printed { value: rate * self.unit, step: 0.01 * self.unit };
-                Contradiction::unless_same("rate-of-octets", said, counted)
-            }));
-            found.goodput(&row.clone().doubting(Caveat::SenderOnly), rate * self.unit);
+            let counted = of(Column::Bytes).zip(of(Column::Rate)).map(|(octets, millions)| {
+                Printed::near(8e6 * octets * millions, 0.01).plus_step(8.0 * octets)
+            });
+            let said = Printed { value: rate * self.unit, step: 0.01 * self.unit };
+            let row = row.clone().unless_same("rate-of-octets", said, counted);
+            found.goodput(&row.doubting(Caveat::SenderOnly), rate * self.unit);
         }
         let scale = if half { 2e3 } else { 1e3 };
         let row = row.doubting_if(half, Caveat::HalfRoundTrip).doubting(Caveat::SoftwareTimestamps);

@@ -304,14 +304,12 @@ impl Ping {
     }
 
     fn row(&self) -> Row {
-        let header = if self.ipv6 { 40 } else { 20 };
+        let header = if self.ipv6 { 40.0 } else { 20.0 };
         // ICMP and IP headers, MAC header and FCS; a frame is at least 64.
-        let within = |octets: &f64| (0.0..=9_000.0).contains(octets);
-        let data = self.data_octets.filter(within).map(|data| data as u64 + 26 + header);
-        let packet = self.packet_octets.filter(within).map(|octets| octets as u64 + 18);
+        let packet = self.data_octets.map(|data| data + 8.0 + header).or(self.packet_octets);
         Row::new("ping")
             .with(Key::Protocol, "icmp")
-            .with_known(Key::FrameSize, data.or(packet).map(|octets| octets.max(64)))
+            .with_frame(packet, 18)
             .with_known(Key::IpVersion, self.ipv6.then_some("ipv6"))
             .doubting(Caveat::SoftwareTimestamps)
     }
@@ -353,9 +351,9 @@ impl Ping {
     /// Contradiction of the summary with its own share, or with the replies' lines.
     fn contradiction(&self) -> Option<Contradiction> {
         let (sent, received) = self.counts?;
-        let lost = Printed::exact(100.0 * (1.0 - received / sent).max(0.0));
+        let lost = 100.0 * (1.0 - received / sent).max(0.0);
         let share = self.percent.filter(|_| sent > 0.0);
-        let share = share.and_then(|said| Contradiction::unless_same("loss-percent", said, lost));
+        let share = Contradiction::unless_same("loss-percent", share, lost);
         let lines = self.marks.max(self.replies.count as f64);
         let count = (lines > 0.0 && (lines - received).abs() >= 1.0)
             .then(|| Contradiction::new("count-of-replies", received, lines));
@@ -373,16 +371,9 @@ impl Ping {
                 let header = if self.coarse { 0.0 } else { 8.0 };
                 (data + header).clamp(least, most) - header
             }
-            (None, _, Some((least, most))) => {
-                if said > least {
-                    least
-                } else {
-                    most
-                }
-            }
+            (None, _, Some((least, most))) => least + most - said,
             _ => return None,
         };
-        let (said, counted) = (Printed::exact(said), Printed::exact(counted));
         Contradiction::unless_same("payload-of-replies", said, counted)
     }
 

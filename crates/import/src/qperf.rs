@@ -5,7 +5,6 @@
 
 use page::{Caveat, Key, Metric, Unit};
 
-use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, grouped, nanoseconds, prefix};
 use crate::reader::Reader;
@@ -120,18 +119,14 @@ impl Test {
             let row = row.clone().samples(n).doubting_if(half, Caveat::HalfRoundTrip);
             let row = row.doubting(Caveat::SoftwareTimestamps);
             let times = if half { 2.0 } else { 1.0 };
-            let row = row.contradicted(self.rate.and_then(|rate| {
-                let counted = Printed { value: 1e9 / rate, step: 0.02 * told };
-                Contradiction::unless_same("mean-of-rate", Printed::exact(told), counted)
-            }));
+            let counted = self.rate.map(|rate| Printed::near(1e9 / rate, 0.02));
+            let row = row.unless_same("mean-of-rate", told, counted);
             found.mean(&row, Metric::Rtt, Unit::Nanoseconds, times * told);
         }
         if let Some(bits) = self.bits_per_second {
-            let counted = self.rate.zip(self.message).map(|(rate, octets)| 8.0 * rate * octets);
-            let row = row.contradicted(counted.and_then(|value| {
-                let counted = Printed { value, step: 0.02 * value };
-                Contradiction::unless_same("rate-of-octets", Printed::exact(bits), counted)
-            }));
+            let counted = self.rate.zip(self.message);
+            let counted = counted.map(|(rate, octets)| Printed::near(8.0 * rate * octets, 0.02));
+            let row = row.unless_same("rate-of-octets", bits, counted);
             found.goodput(&row, bits);
         }
     }

@@ -84,10 +84,8 @@ impl Trex {
             let row = row.contradicted(self.of_ports(2)).contradicted(self.of_ports(3));
             let (sent, received) = (sent.value, received.value);
             // Counts of a running test include frames still in flight.
-            let row = row.samples(sent.max(0.0) as u64).doubting(Caveat::GapLoss);
-            if sent > 0.0 && received <= sent {
-                found.add(&row, Metric::LossRatio, Unit::Ratio, 1.0 - received / sent);
-            }
+            let row = row.doubting(Caveat::GapLoss);
+            found.loss(&row, sent, received);
         }
     }
 

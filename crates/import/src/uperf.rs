@@ -61,10 +61,9 @@ impl Reader for Uperf {
         let read = std::mem::take(self);
         let has_moved = |moved: &Moved| moved.octets.value > 0.0;
         // The total has what all transactions moved, or one of them is missing.
-        let missing = read.total.and_then(|total| {
-            let moved = Printed { value: read.moved, step: 0.02 * read.moved };
-            Contradiction::unless_same("octets-of-intervals", total.octets, moved)
-        });
+        let moved = Printed::near(read.moved, 0.02);
+        let total = read.total.map(|total| total.octets);
+        let missing = Contradiction::unless_same("octets-of-intervals", total, moved);
         let most = read.most.filter(|most| has_moved(most) && missing.is_none());
         if let Some(moved) = most.or(read.total.filter(has_moved)) {
             let row = Row::new("uperf").doubting(Caveat::SenderOnly);
@@ -102,8 +101,7 @@ impl Moved {
 
     fn contradiction(&self) -> Option<Contradiction> {
         let counted = self.octets.times(8.0 / self.seconds);
-        let step = counted.step + counted.value * 0.01 / self.seconds;
-        let counted = Printed { step, ..counted };
+        let counted = counted.plus_step(counted.value * 0.01 / self.seconds);
         Contradiction::unless_same("rate-of-octets", self.bits_per_second, counted)
     }
 }

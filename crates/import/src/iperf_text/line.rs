@@ -138,14 +138,12 @@ impl Line {
             return None;
         }
         let counted = self.bytes.times(8.0 / seconds);
-        let counted =
-            Printed { step: counted.step + counted.value * self.time_step / seconds, ..counted };
+        let counted = counted.plus_step(counted.value * self.time_step / seconds);
         let rate = Contradiction::unless_same("rate-of-octets", self.bits_per_second, counted);
         let told = self.tail.per_second.filter(|rate| *rate > 0.0).zip(self.tail.counts);
         let of_counts = told.and_then(|(said, counts)| {
-            let arrived = (counts.all - counts.lost) / seconds;
-            let counted = Printed { value: arrived, step: 0.02 * arrived + 1.0 };
-            Contradiction::unless_same("datagrams-of-count", Printed::exact(said), counted)
+            let counted = Printed::near((counts.all - counts.lost) / seconds, 0.02).plus_step(1.0);
+            Contradiction::unless_same("datagrams-of-count", said, counted)
         });
         rate.or(of_counts)
     }

@@ -266,9 +266,7 @@ impl Stream {
         let own = &self.intervals;
         let sums = [self.sender.as_ref(), self.whole.as_ref()];
         let sum = sums.into_iter().flatten().find(|line| own.cover(line))?;
-        let (said, counted) = (sum.tail.retransmits?, own.again?);
-        let (said, counted) = (Printed::exact(said), Printed::exact(counted));
-        Contradiction::unless_same("retransmits-of-intervals", said, counted)
+        Contradiction::unless_same("retransmits-of-intervals", sum.tail.retransmits, own.again)
     }
 
     /// Contradiction if more datagrams are counted than were sent, or if their number and size make
@@ -295,10 +293,11 @@ impl Stream {
         let (size, sent) = (size?, counts(line).map(|counts| counts.all).or(sent)?);
         let arrived = counts(line).map_or(sent, |counts| counts.all - counts.lost);
         // Some versions write the sender's octets beside the receiver's losses.
-        let all = [arrived, sent]
-            .map(|count| Printed { value: count * size, step: (0.01 * count + 2.0) * size });
-        let differ = |all: Printed| Contradiction::unless_same("octets-of-count", line.bytes, all);
-        differ(all[1]).and_then(|_| differ(all[0]))
+        let differ = |count: f64| {
+            let counted = Printed::near(count * size, 0.01).plus_step(2.0 * size);
+            Contradiction::unless_same("octets-of-count", line.bytes, counted)
+        };
+        differ(sent).and_then(|_| differ(arrived))
     }
 
     /// Contradiction if the intervals' octets match neither the receiver's nor the sender's.
@@ -308,8 +307,7 @@ impl Stream {
         let sums = sums.into_iter().flatten().chain(self.whole.as_ref().filter(|_| !old));
         let covered: Vec<&Line> = sums.filter(|line| own.cover(line)).collect();
         // One of them may contain the data in flight at the end.
-        let late =
-            Printed { value: own.bytes.value, step: own.bytes.step + 0.03 * own.bytes.value };
+        let late = own.bytes.plus_step(0.03 * own.bytes.value);
         let differ =
             |line: &Line| Contradiction::unless_same("octets-of-intervals", line.bytes, late);
         let all: Option<Vec<Contradiction>> = covered.into_iter().map(differ).collect();
