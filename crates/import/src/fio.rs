@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::ImportError;
 use crate::contradiction::Contradiction;
 use crate::described::Described;
-use crate::fio_parts::{KINDS, POINTS, Part, add_parts, add_points};
+use crate::fio_parts::{KINDS, Latency, POINTS, Part, add_parts, add_points};
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, number, scaled, share};
 use crate::problem::Problem;
@@ -185,12 +185,57 @@ fn group(single: &[&Value], global: &Value, found: &mut Found) {
     let of_size =
         |row: Row, kind: &Operations| row.contradicted(size.and_then(|size| moved(kind, size)));
     row = kinds.iter().fold(row, of_size);
+    let parts = single.iter().flat_map(|job| KINDS.map(|kind| &job[kind]));
+    row = parts.fold(row, |row, own| row.contradicted(of_job(own)));
     let parts: Vec<Part> = kinds.iter().map(part).collect();
     add_parts(found, &row, &parts.iter().collect::<Vec<_>>(), Some(under_way));
     for kind in &kinds {
         let row = row.clone().with(Key::Operation, kind.kind).samples(kind.count);
         distribution(found, &row, kind, single);
     }
+}
+
+/// Contradiction among one job's numbers of a kind: its operations, their time and octets, their
+/// latency and its parts.
+fn of_job(own: &Value) -> Option<Contradiction> {
+    let seconds = own["runtime"].as_f64().filter(|ms| *ms >= 500.0)? / 1e3;
+    let count = own["total_ios"].as_f64();
+    let counted = count.map(|count| Printed::near(count / seconds, 0.05).plus_step(1.0));
+    let rate = Contradiction::unless_same("rate-of-count", own["iops"].as_f64(), counted);
+    // The bandwidth is in KiB a second, as the octets of the oldest versions are.
+    let moved = own["bw"].as_f64().map(|rate| Printed::near(rate * seconds, 0.05).plus_step(4.0));
+    let differs = |scale: f64| {
+        let octets = own["io_bytes"].as_f64().map(|octets| octets * scale);
+        Contradiction::unless_same("octets-of-rate", octets, moved)
+    };
+    let moved = || differs(1.0).and_then(|_| differs(1.0 / 1024.0));
+    let latencies = ["slat", "clat", "lat"].map(|name| latency(own, name));
+    let count = count.unwrap_or(f64::INFINITY);
+    let parts = || Latency::of_parts(latencies, count);
+    let n = if count.is_finite() { count as u64 } else { 0 };
+    let whole = || latencies[2]?.described().contradiction(n);
+    let bins = || ["lat_ns", "clat_ns"].into_iter().find_map(|name| count_of_bins(&own[name]));
+    rate.or_else(moved).or_else(parts).or_else(whole).or_else(bins)
+}
+
+/// Contradiction if the bins do not have all operations.
+fn count_of_bins(of: &Value) -> Option<Contradiction> {
+    let counts = of["bins"].as_object()?.values().map(Value::as_f64).sum::<Option<f64>>();
+    Contradiction::unless_same("count-of-bins", of["N"].as_f64(), counts)
+}
+
+/// Latency of a kind by its name, in nanoseconds; fio 2 has microseconds.
+fn latency(own: &Value, name: &str) -> Option<Latency> {
+    let of_new = &own[format!("{name}_ns")];
+    let (of, scale) = if of_new.is_object() { (of_new, 1.0) } else { (&own[name], 1e3) };
+    let number = |name: &str| of[name].as_f64().map(|value| value * scale);
+    let ends = [number("min")?, number("mean")?, number("max")?];
+    (ends[2] > 0.0).then_some(Latency {
+        ends,
+        deviation: number("stddev"),
+        step: scale,
+        mean_step: 0.01 * scale,
+    })
 }
 
 /// Contradiction if a kind's octets are not those of its operations; the oldest versions count in
@@ -227,7 +272,10 @@ fn distribution(found: &mut Found, row: &Row, of: &Operations, jobs: &[&Value]) 
     }
     if !of.bins.is_empty() {
         let points = POINTS.map(|q| (q, of_bins(&of.bins, q)));
-        add_points(found, row, &points, of.whole);
+        let most = of.ends.map(|(_, most)| (1.0, most));
+        let order: Vec<(f64, f64)> = points.into_iter().chain(most).collect();
+        let row = row.clone().contradicted(Described::new(&order, None).contradiction(0));
+        add_points(found, &row, &points, of.whole);
         return;
     }
     let ran = |job: &&&Value| job[of.kind]["iops"].as_f64().unwrap_or(0.0) > 0.0;

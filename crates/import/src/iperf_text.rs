@@ -284,7 +284,7 @@ impl Run {
         let of_rates = Contradiction::unless_same("rate-of-streams", apart, of_rates);
         let again = all.filter(|_| streams.len() > 1).and_then(|all| all.retransmits);
         let of_again =
-            Contradiction::unless_same("retransmits-of-intervals", result.retransmits, again);
+            Contradiction::unless_same("retransmits-of-streams", result.retransmits, again);
         result.contradiction = result.contradiction.or(of_counts).or(of_rates).or(of_again);
         result.cwnd = all.and_then(|all| all.cwnd).or(result.cwnd);
         result.has_gap |= all.is_some_and(|all| all.has_gap);

@@ -4,9 +4,11 @@
 
 use page::{Caveat, Condition, Key, Metric, Unit};
 
+use crate::contradiction::Contradiction;
 use crate::described::Described;
 use crate::found::{Found, Row};
 use crate::json::Document;
+use crate::numbers::Printed;
 use crate::problem::Problem;
 
 pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem> {
@@ -24,8 +26,19 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
     if lost.is_some_and(|percent| percent > 0.0) {
         row = row.doubting(Caveat::SomeLost);
     }
+    let packets = stats["packets_sent"].as_f64();
+    let octets = packets.zip(length).map(|(packets, length)| packets * length);
+    row = row.unless_same("octets-of-count", stats["bytes_sent"].as_f64(), octets);
+    // So many fit into the time, if each waits for its interval.
+    let most = stats["duration"].as_f64().zip(params["interval"].as_f64());
+    let most = most.map(|(duration, interval)| 2.0 + 1.2 * duration / interval);
+    let more = packets.zip(most).filter(|(packets, most)| packets > most);
+    row =
+        row.contradicted(more.map(|(said, most)| Contradiction::new("more-than-time", said, most)));
     let of = |name: &str| document.series(&format!("round_trips.delay.{name}"));
+    let told = |name: &str| stats[name]["mean"].as_f64().map(|value| Printed { value, step: 1.0 });
     if let Some(samples) = of("rtt") {
+        let row = row.clone().unless_same("mean-of-points", told("rtt"), samples.mean());
         found.samples(&row, Metric::Rtt, samples, 1.0);
     } else {
         let told = |name: &str| stats["rtt"][name].as_f64();
@@ -36,9 +49,11 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
         let row = row.clone().samples(stats["rtt"]["n"].as_u64().unwrap_or(1));
         found.distribution(&row, Metric::Rtt, &described.with(told("stddev"), 1.0));
     }
-    for (name, direction) in [("send", "forward"), ("receive", "reverse")] {
+    let ways = [("send", "send_delay", "forward"), ("receive", "receive_delay", "reverse")];
+    for (name, summary, direction) in ways {
         if let Some(delays) = of(name) {
             let row = row.clone().with(Key::Direction, direction).doubting(Caveat::ClocksApart);
+            let row = row.unless_same("mean-of-points", told(summary), delays.mean());
             found.samples(&row, Metric::OneWayDelay, delays, 1.0);
         }
     }

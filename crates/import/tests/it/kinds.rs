@@ -10,7 +10,7 @@ use crate::fixtures::{Fixture, fixtures};
 use crate::garbled::{is_among, is_marked};
 
 /// Every stored text, as it is and read.
-pub(super) fn texts() -> impl Iterator<Item = (Fixture, String, Imported)> {
+fn texts() -> impl Iterator<Item = (Fixture, String, Imported)> {
     fixtures().into_iter().filter_map(|fixture| {
         let text = String::from_utf8(fixture.octets.clone()).ok()?;
         let whole = read(&fixture.octets).ok()?;
