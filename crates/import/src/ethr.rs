@@ -69,7 +69,8 @@ impl Ethr {
         let id = between(before, "[", "]").map(str::trim);
         let is_sum = id.is_none_or(|id| id == "SUM");
         self.protocol = ["UDP", "TCP"].into_iter().find(|name| before.contains(name));
-        let mut values = after.split_whitespace().map(|word| scaled(word, 1000.0));
+        let mut values =
+            after.split_whitespace().map(|word| scaled(word, 1000.0).map(|of| of.value));
         let Some(Some(bits)) = values.next() else { return false };
         if self.test == Some("connections") {
             return true;

@@ -89,23 +89,16 @@ fn of_kind(jobs: &[&Value], kind: &'static str) -> Operations {
         let of_rate = (own["iops"].as_f64().unwrap_or(0.0) * seconds).max(0.0) as u64;
         let count = own["total_ios"].as_u64().unwrap_or(of_rate);
         all.count = all.count.saturating_add(count);
-        // fio 2 has microseconds, under names without a unit.
-        let told = [
-            &[("lat_ns", 1.0), ("lat", 1e3), ("clat_ns", 1.0), ("clat", 1e3)][..],
-            &[("slat_ns", 1.0), ("slat", 1e3)][..],
-        ];
-        for (names, (sum, weights)) in told.iter().zip(&mut means) {
-            let mean = names.iter().find_map(|(name, scale)| {
-                own[*name]["mean"].as_f64().filter(|m| *m > 0.0).map(|mean| mean * scale)
-            });
-            if let Some(mean) = mean {
+        let lat = latency(own, "lat");
+        let told = [lat.or_else(|| latency(own, "clat")), latency(own, "slat")];
+        for (told, (sum, weights)) in told.into_iter().zip(&mut means) {
+            if let Some(Latency { ends: [_, mean, _], .. }) = told.filter(|told| told.ends[1] > 0.0)
+            {
                 *sum += mean * count as f64;
                 *weights += count as f64;
             }
         }
-        let (lat, scale) = if own["lat_ns"].is_object() { ("lat_ns", 1.0) } else { ("lat", 1e3) };
-        let end = |name: &str| own[lat][name].as_f64().map(|value| value * scale);
-        if let (Some(least), Some(most)) = (end("min").filter(|v| *v > 0.0), end("max")) {
+        if let Some([least, _, most]) = lat.map(|lat| lat.ends).filter(|ends| ends[0] > 0.0) {
             let (low, high) = ends.unwrap_or((least, most));
             ends = Some((low.min(least), high.max(most)));
         }
@@ -255,8 +248,7 @@ fn text(value: &Value) -> &str {
 
 /// Parses `4k`, `64k`, `1m`, `4096`.
 fn octets(text: &str) -> Option<u64> {
-    let text = text.trim().trim_end_matches(['B', 'b']).trim_end_matches('i');
-    let value = scaled(text, 1024.0)?;
+    let value = scaled(text, 1024.0)?.value;
     (0.0..=1e12).contains(&value).then_some(value as u64)
 }
 

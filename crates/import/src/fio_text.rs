@@ -10,8 +10,7 @@ use crate::contradiction::Contradiction;
 use crate::described::Described;
 use crate::fio_parts::{KINDS, Latency, Part, add_parts, add_points};
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, begins, behind, between, leading, nanoseconds, number, prefix};
-use crate::numbers::{printed, share};
+use crate::numbers::{Printed, begins, behind, between, nanoseconds, number, scaled, share};
 use crate::reader::Reader;
 
 /// Maximum number of jobs in an output.
@@ -172,14 +171,7 @@ impl Header {
 /// Parses the one size of `4096B-4096B`, `64KiB-64KiB`, `4K-4K`.
 fn range(text: &str) -> Option<f64> {
     let (from, to) = text.split_once('-')?;
-    (from == to).then(|| octets(from)).flatten().map(|octets| octets.value)
-}
-
-/// Parses `4096B`, `4.00KiB`, `1426.9MB` of fio 2, whose units are powers of two as well.
-fn octets(text: &str) -> Option<Printed> {
-    let (_, unit) = leading(text)?;
-    let letter = unit.trim_end_matches('B').trim_end_matches('i').chars().next();
-    Some(printed(&text[..text.len() - unit.len()])?.times(prefix(letter, 1024.0)?))
+    (from == to).then(|| scaled(from, 1024.0)).flatten().map(|octets| octets.value)
 }
 
 /// Jobs that report together.
@@ -245,7 +237,8 @@ impl Group {
             // Between the last bracket and the time in fio 3, `io=1426.9MB` in fio 2.
             let moved = between(rest, "io=", ",");
             let moved = moved.or_else(|| rest.rsplit_once('(')?.1.split('/').next());
-            let octets = moved.and_then(octets);
+            // The units of fio 2 are powers of two as well.
+            let octets = moved.and_then(|text| scaled(text, 1024.0));
             self.kinds.push(Kind { name, per_second, seconds, octets, ..Kind::default() });
             return true;
         }
@@ -361,11 +354,11 @@ impl Kind {
             let last = table.points.last().map_or(0.0, |(q, _)| *q);
             let is_next = points.first().is_some_and(|(q, _)| *q > last);
             let unit = table.unit;
-            let scaled = points.into_iter().map(|(q, value)| (q, value * unit));
+            let in_ns = points.into_iter().map(|(q, value)| (q, value * unit));
             if is_next && table.points.len() < 64 {
-                table.points.extend(scaled);
+                table.points.extend(in_ns);
             } else {
-                self.tables.push(Percentiles { of: "slat", unit, points: scaled.collect() });
+                self.tables.push(Percentiles { of: "slat", unit, points: in_ns.collect() });
             }
         }
         true
@@ -416,9 +409,5 @@ fn latency(line: &str) -> Option<Latency> {
 
 /// Parses a number that fio shortens: `max=124k`.
 fn fio_number(line: &str, name: &str) -> Option<Printed> {
-    let from = line.find(name)? + name.len();
-    let text = line[from..].trim_start();
-    let (_, rest) = leading(text)?;
-    let letter = rest.chars().next().filter(char::is_ascii_alphabetic);
-    Some(printed(&text[..text.len() - rest.len()])?.times(prefix(letter, 1000.0)?))
+    scaled(&line[line.find(name)? + name.len()..], 1000.0)
 }

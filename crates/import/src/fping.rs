@@ -11,7 +11,7 @@ use crate::around::is_around;
 use crate::contradiction::Contradiction;
 use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, between, fits, leading, number, printed};
+use crate::numbers::{Printed, between, fits, number, numbers, printed};
 use crate::reader::Reader;
 use crate::series::Series;
 
@@ -146,6 +146,9 @@ fn is_host(name: &str) -> bool {
     !name.is_empty() && name.chars().all(of_name)
 }
 
+/// Summaries of a host, with and without an answer.
+const SUMMARIES: [&str; 2] = ["xmt/rcv/%*^=^#/#/#%, min/avg/max = #/#/#", "xmt/rcv/%*^=^#/#/#%"];
+
 /// Contents of one line about its host.
 enum Told {
     /// Octets, milliseconds, and the mean so far.
@@ -162,17 +165,12 @@ enum Told {
 
 impl Told {
     fn parse(rest: &str) -> Option<Self> {
-        if let Some(counts) = rest.strip_prefix("xmt/rcv/%") {
-            let (_, counts) = counts.split_once('=')?;
-            let (sent, more) = leading(counts)?;
-            let (received, more) = leading(more.strip_prefix('/')?)?;
+        let summary = SUMMARIES.iter().find_map(|shape| numbers(shape, rest));
+        if let Some([sent, received, percent, times @ ..]) = summary.as_deref() {
             // With duplicates fping prints the share returned.
-            let percent = leading(more.strip_prefix('/')?).map(|(percent, _)| percent);
-            let percent = percent.filter(|_| rest.starts_with("xmt/rcv/%loss"));
-            let times = rest.split_once("min/avg/max = ").map(|(_, times)| times);
-            let times: Option<Vec<f64>> = times.and_then(|t| t.split('/').map(number).collect());
-            let times = times.and_then(|times| <[f64; 3]>::try_from(times).ok());
-            return Some(Self::Summary { sent, received, percent, times });
+            let percent = Some(*percent).filter(|_| rest.starts_with("xmt/rcv/%loss"));
+            let times = <[f64; 3]>::try_from(times).ok();
+            return Some(Self::Summary { sent: *sent, received: *received, percent, times });
         }
         if rest.starts_with('[') {
             let (_, rest) = rest.split_once(']')?;

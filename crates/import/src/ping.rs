@@ -10,7 +10,7 @@ use crate::around::is_around;
 use crate::contradiction::Contradiction;
 use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, begins, fits, fits_any, leading, numbers, printed};
+use crate::numbers::{Printed, all_printed, begins, fits_any, leading, numbers, printed};
 use crate::reader::Reader;
 use crate::series::Series;
 
@@ -259,11 +259,8 @@ impl Ping {
     /// …`.
     fn summed_up(&mut self, line: &str) -> bool {
         let in_order = |shape: &str, order: [usize; 3], unit: f64| {
-            let found = fits(shape, line)?;
-            let own = shape.chars().filter(|c| matches!(c, '#' | '*')).zip(found);
-            let own: Vec<&str> = own.filter(|(kind, _)| *kind == '#').map(|(_, t)| t).collect();
-            let of = |at: usize| Some(printed(own[at])?.times(unit));
-            Some([of(order[0])?, of(order[1])?, of(order[2])?])
+            let own = all_printed(shape, line)?;
+            Some(order.map(|at| own[at].times(unit)))
         };
         let is_own = self.begun || begins(&["rtt ", "round-trip ", "Success rate"], line);
         if !is_own || line.contains("xmt/") {

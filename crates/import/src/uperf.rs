@@ -8,7 +8,7 @@ use page::Caveat;
 use crate::around::is_around;
 use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, leading, number, prefix, printed};
+use crate::numbers::{Printed, number, scaled};
 use crate::reader::Reader;
 
 /// Reader of uperf's text.
@@ -86,16 +86,10 @@ impl Moved {
     fn parse(line: &str) -> Option<Self> {
         let (before, after) = line.split_once("(s) =")?;
         let (octets, seconds) = before.split_once(char::is_whitespace)?.1.split_once('/')?;
-        let unit = |text: &str, step: f64| {
-            let (_, rest) = leading(text)?;
-            let number = printed(&text[..text.len() - rest.len()])?;
-            let letter = rest.chars().next().filter(|c| !matches!(c, 'B' | 'b' | '/'));
-            Some(number.times(prefix(letter, step)?))
-        };
         let rate = after.split_whitespace().next()?;
-        let octets = unit(octets.trim(), 1024.0)?;
+        let octets = scaled(octets, 1024.0)?;
         let is_rate = rate.ends_with("b/s") || rate == "0";
-        let bits_per_second = unit(rate, 1000.0).filter(|_| is_rate)?;
+        let bits_per_second = scaled(rate, 1000.0).filter(|_| is_rate)?;
         Some(Self { octets, seconds: number(seconds)?, bits_per_second })
     }
 
