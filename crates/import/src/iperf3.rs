@@ -209,7 +209,8 @@ impl Side<'_> {
         let is_own =
             |stream: &&Value| !both || stream["sender"]["sender"] == self.suffix.is_empty();
         let of_stream = |stream: &Value| stream["sender"]["retransmits"].as_f64();
-        let streams = streams?.iter().filter(is_own).map(of_stream).sum::<Option<f64>>();
+        let own: Option<Vec<f64>> = streams?.iter().filter(is_own).map(of_stream).collect();
+        let streams = own.filter(|own| !own.is_empty()).map(|own| own.iter().sum::<f64>());
         Contradiction::unless_same("retransmits-of-streams", number(sent?, "retransmits"), streams)
     }
 

@@ -62,7 +62,7 @@ impl Nccl {
         {
             let counted = self.all.mean().map(|mean| Printed::near(mean * GIGABYTES, 0.02));
             let row = self.row().with(Key::Statistic, "mean").on_line(found.at);
-            let row = row.unless_same("rate-of-streams", mean * GIGABYTES, counted);
+            let row = row.unless_same("mean-of-rows", mean * GIGABYTES, counted);
             found.add(&row, Metric::Goodput, Unit::BitsPerSecond, mean * GIGABYTES);
         }
         let known = is_around("nccl-tests", rest);

@@ -66,6 +66,7 @@ static PHRASES: &[Phrase] = &[
     Phrase("contradiction", "{contradiction_said} streams were asked for, {contradiction_counted} are listed", "streams-of-test"),
     Phrase("contradiction", "the sum says {contradiction_said} retransmits, its streams {contradiction_counted}", "retransmits-of-streams"),
     Phrase("contradiction", "{contradiction_said} operations, their bins have {contradiction_counted}", "count-of-bins"),
+    Phrase("contradiction", "an average of {contradiction_said} bit/s, the rows make it {contradiction_counted}", "mean-of-rows"),
     Phrase("disagreement", "more went in than waited: something lets a part through at once (a token bucket), or frames waited that were not stamped", "more-in-than-waited"),
     Phrase("disagreement", "frames waited longer than the queue that drops them: another queue is on the way (a host's own port, or an uplink)", "another-queue"),
     Phrase("disagreement", "single frames were lost before the queue was full: the senders did not keep an even pace, or something else lost them", "lost-before-full"),
