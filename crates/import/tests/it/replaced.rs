@@ -169,7 +169,7 @@ impl Alone {
     }
 }
 
-/// So many outputs of one mode are tried with the same number of the same line.
+/// Maximum number of outputs of one mode that are tried with the same number of the same line.
 const TRIED: usize = 2;
 
 /// Share of the changed figures that say so, in percent, by tool and form.
@@ -205,7 +205,7 @@ struct Replaced {
     before: String,
 }
 
-/// The line with each of its numbers doubled.
+/// Returns the line once for each of its numbers, which is doubled.
 fn replaced(line: &str) -> Vec<Replaced> {
     let mut out = Vec::new();
     let mut at = 0;
@@ -232,7 +232,7 @@ fn place(before: &str) -> String {
     }
 }
 
-/// A text with a `#` for each number, and single blanks.
+/// Returns a text with a `#` for each number, and single blanks.
 fn shape(text: &str) -> String {
     let mut out = String::new();
     for c in text.trim_start().chars() {
@@ -250,7 +250,7 @@ fn shape(text: &str) -> String {
     out
 }
 
-/// How far a figure is from the nearest of its kind in the untouched output.
+/// Difference of a figure from the nearest of its kind in the untouched output.
 fn change(figure: &Figure, whole: &[Figure]) -> f64 {
     let same = |of: &&Figure| (of.metric, of.quantile) == (figure.metric, figure.quantile);
     let value = |of: &Figure| of.value.unwrap_or(f64::NAN);
