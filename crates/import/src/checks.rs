@@ -121,14 +121,4 @@ mod tests {
         assert!(counts(50.0, 9999.0, None).against_intervals(&streams[0]).is_some());
         assert_eq!(counts(54.0, 9999.0, None).against_intervals(&streams[0]), None);
     }
-
-    #[test]
-    fn points_that_fall_and_means_outside_of_them_are_contradictions() {
-        let points = [(1.0, 9.0), (0.5, 3.0), (0.0, 1.0)];
-        assert_eq!(Contradiction::of_order(&points, Some(4.0), 0.0), None);
-        assert!(Contradiction::of_order(&points, Some(0.5), 0.0).is_some());
-        assert!(Contradiction::of_order(&points, Some(10.0), 0.0).is_some());
-        assert!(Contradiction::of_order(&[(0.5, 9.0), (0.99, 3.0)], None, 0.0).is_some());
-        assert_eq!(Contradiction::of_order(&[(0.5, 9.0), (0.99, 8.0)], None, 1.0), None);
-    }
 }

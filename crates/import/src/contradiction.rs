@@ -2,7 +2,7 @@
 //!
 //! Owns the rules for contradictions. Never decides which number is right.
 
-use crate::numbers::Printed;
+use crate::numbers::Told;
 
 /// Printed value, and the value that follows from the rest of the output.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,24 +22,14 @@ impl Contradiction {
         Self { code, said, counted }
     }
 
-    /// Contradiction if two numbers differ by more than the digits that were not printed.
-    pub(crate) fn unless_same(code: &'static str, said: Printed, counted: Printed) -> Option<Self> {
+    /// Contradiction if both numbers are there, and differ by more than the digits that were not
+    /// printed.
+    pub(crate) fn unless_same(
+        code: &'static str,
+        said: impl Told,
+        counted: impl Told,
+    ) -> Option<Self> {
+        let (said, counted) = (said.told()?, counted.told()?);
         (!said.agrees(counted)).then(|| Self::new(code, said.value, counted.value))
-    }
-
-    /// Contradiction if points of a distribution fall, or its mean lies outside of them, by more
-    /// than `step`.
-    pub(crate) fn of_order(points: &[(f64, f64)], mean: Option<f64>, step: f64) -> Option<Self> {
-        let mut sorted = points.to_vec();
-        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let falls = |low: f64, high: f64| low > 1.02 * high + step;
-        let order = |low, high| falls(low, high).then(|| Self::new("order-of-points", low, high));
-        let steps = sorted.windows(2).find_map(|two| order(two[0].1, two[1].1));
-        let end = |q: f64| {
-            sorted.iter().find(|(of, _)| of.to_bits() == q.to_bits()).map(|(_, value)| *value)
-        };
-        let least = || order(end(0.0)?, mean?);
-        let most = || order(mean?, end(1.0)?);
-        steps.or_else(least).or_else(most)
     }
 }

@@ -5,6 +5,7 @@
 use page::{Caveat, Key, Metric, Unit};
 
 use crate::around::is_around;
+use crate::described::Described;
 use crate::found::{Found, Row};
 use crate::numbers::{behind, between, number, scaled, time};
 use crate::reader::Reader;
@@ -29,6 +30,9 @@ pub(crate) struct Ethr {
     streams_lasted: f64,
     duration: Option<f64>,
     counts: Option<(f64, f64)>,
+    lost: Option<f64>,
+    /// Round trips in each of its tables.
+    asked: Option<f64>,
     test: Option<&'static str>,
 }
 
@@ -65,7 +69,8 @@ impl Ethr {
         let id = between(before, "[", "]").map(str::trim);
         let is_sum = id.is_none_or(|id| id == "SUM");
         self.protocol = ["UDP", "TCP"].into_iter().find(|name| before.contains(name));
-        let mut values = after.split_whitespace().map(|word| scaled(word, 1000.0));
+        let mut values =
+            after.split_whitespace().map(|word| scaled(word, 1000.0).map(|of| of.value));
         let Some(Some(bits)) = values.next() else { return false };
         if self.test == Some("connections") {
             return true;
@@ -94,13 +99,16 @@ impl Ethr {
         let Some(all) = all.and_then(|all| <[f64; 9]>::try_from(all).ok()) else { return false };
         let row = self.row().on_line(found.at).doubting(Caveat::SoftwareTimestamps);
         let points: Vec<(f64, f64)> = POINTS.into_iter().zip(all[1..].to_vec()).collect();
-        found.distribution(&row, Metric::Rtt, &points, Some(all[0]));
+        let described = Described::new(&points, Some(all[0]));
+        let n = self.counts.map(|(_, received)| received).or(self.asked).unwrap_or(0.0) as u64;
+        found.distribution(&row, Metric::Rtt, &described.of_samples(Some(n)));
         true
     }
 
     fn note(&mut self, line: &str) -> bool {
         self.server |= line.starts_with("Listening on");
         self.duration = behind(line, "Ethr done, duration: ").or(self.duration);
+        self.asked = behind(line, "Running latency test:").or(self.asked);
         if line.starts_with("Protocol ") && line.contains("Conn/s") {
             self.test = Some("connections");
         }
@@ -112,6 +120,7 @@ impl Ethr {
         if line.starts_with("Sent = ") {
             let count = |name| behind(line, name);
             self.counts = count("Sent =").zip(count("Received ="));
+            self.lost = count("Lost =");
             return true;
         }
         let is_stream = line.starts_with('[') && (line.contains("] local ") || self.server);
@@ -141,9 +150,12 @@ impl Ethr {
                 found.add(&row, Metric::Sent, Unit::FramesPerSecond, packets);
             }
         }
-        if let Some((sent, received)) = self.counts.filter(|(s, r)| *s > 0.0 && r <= s) {
-            let row = row.samples(sent as u64);
-            found.add(&row, Metric::LossRatio, Unit::Ratio, 1.0 - received / sent);
+        if let Some((sent, received)) = self.counts {
+            found.loss(
+                &row.unless_same("lost-of-counts", self.lost, sent - received),
+                sent,
+                received,
+            );
         }
     }
 }

@@ -10,9 +10,11 @@ use page::{Caveat, Key, Metric};
 use serde_json::Value;
 
 use crate::ImportError;
-use crate::fio_text::{KINDS, POINTS, Part, add_parts, add_points};
+use crate::contradiction::Contradiction;
+use crate::described::Described;
+use crate::fio_parts::{KINDS, Latency, POINTS, Part, add_parts, add_points};
 use crate::found::{Found, Row};
-use crate::numbers::{number, scaled, share};
+use crate::numbers::{Printed, number, scaled, share};
 use crate::problem::Problem;
 
 /// Reads, writes or trims of a fio run, all jobs together.
@@ -87,23 +89,16 @@ fn of_kind(jobs: &[&Value], kind: &'static str) -> Operations {
         let of_rate = (own["iops"].as_f64().unwrap_or(0.0) * seconds).max(0.0) as u64;
         let count = own["total_ios"].as_u64().unwrap_or(of_rate);
         all.count = all.count.saturating_add(count);
-        // fio 2 has microseconds, under names without a unit.
-        let told = [
-            &[("lat_ns", 1.0), ("lat", 1e3), ("clat_ns", 1.0), ("clat", 1e3)][..],
-            &[("slat_ns", 1.0), ("slat", 1e3)][..],
-        ];
-        for (names, (sum, weights)) in told.iter().zip(&mut means) {
-            let mean = names.iter().find_map(|(name, scale)| {
-                own[*name]["mean"].as_f64().filter(|m| *m > 0.0).map(|mean| mean * scale)
-            });
-            if let Some(mean) = mean {
+        let lat = latency(own, "lat");
+        let told = [lat.or_else(|| latency(own, "clat")), latency(own, "slat")];
+        for (told, (sum, weights)) in told.into_iter().zip(&mut means) {
+            if let Some(Latency { ends: [_, mean, _], .. }) = told.filter(|told| told.ends[1] > 0.0)
+            {
                 *sum += mean * count as f64;
                 *weights += count as f64;
             }
         }
-        let (lat, scale) = if own["lat_ns"].is_object() { ("lat_ns", 1.0) } else { ("lat", 1e3) };
-        let end = |name: &str| own[lat][name].as_f64().map(|value| value * scale);
-        if let (Some(least), Some(most)) = (end("min").filter(|v| *v > 0.0), end("max")) {
+        if let Some([least, _, most]) = lat.map(|lat| lat.ends).filter(|ends| ends[0] > 0.0) {
             let (low, high) = ends.unwrap_or((least, most));
             ends = Some((low.min(least), high.max(most)));
         }
@@ -179,6 +174,12 @@ fn group(single: &[&Value], global: &Value, found: &mut Found) {
     row = row.doubting_if(is_paced, Caveat::LoadHeldBack);
     let kinds: Vec<Operations> =
         operations(single).into_iter().filter(|kind| kind.per_second > 0.0).collect();
+    let size = option(first, global, "bs").and_then(|said| octets(&said));
+    let of_size =
+        |row: Row, kind: &Operations| row.contradicted(size.and_then(|size| moved(kind, size)));
+    row = kinds.iter().fold(row, of_size);
+    let parts = single.iter().flat_map(|job| KINDS.map(|kind| &job[kind]));
+    row = parts.fold(row, |row, own| row.contradicted(of_job(own)));
     let parts: Vec<Part> = kinds.iter().map(part).collect();
     add_parts(found, &row, &parts.iter().collect::<Vec<_>>(), Some(under_way));
     for kind in &kinds {
@@ -187,14 +188,67 @@ fn group(single: &[&Value], global: &Value, found: &mut Found) {
     }
 }
 
+/// Contradiction among one job's numbers of a kind: its operations, their time and octets, their
+/// latency and its parts.
+fn of_job(own: &Value) -> Option<Contradiction> {
+    let seconds = own["runtime"].as_f64().filter(|ms| *ms >= 500.0)? / 1e3;
+    let count = own["total_ios"].as_f64();
+    let counted = count.map(|count| Printed::near(count / seconds, 0.05).plus_step(1.0));
+    let rate = Contradiction::unless_same("rate-of-count", own["iops"].as_f64(), counted);
+    // The bandwidth is in KiB a second, as the octets of the oldest versions are.
+    let moved = own["bw"].as_f64().map(|rate| Printed::near(rate * seconds, 0.05).plus_step(4.0));
+    let differs = |scale: f64| {
+        let octets = own["io_bytes"].as_f64().map(|octets| octets * scale);
+        Contradiction::unless_same("octets-of-rate", octets, moved)
+    };
+    let moved = || differs(1.0).and_then(|_| differs(1.0 / 1024.0));
+    let latencies = ["slat", "clat", "lat"].map(|name| latency(own, name));
+    let count = count.unwrap_or(f64::INFINITY);
+    let parts = || Latency::of_parts(latencies, count);
+    let n = if count.is_finite() { count as u64 } else { 0 };
+    let whole = || latencies[2]?.described().contradiction(n);
+    let bins = || ["lat_ns", "clat_ns"].into_iter().find_map(|name| count_of_bins(&own[name]));
+    rate.or_else(moved).or_else(parts).or_else(whole).or_else(bins)
+}
+
+/// Contradiction if the bins do not have all operations.
+fn count_of_bins(of: &Value) -> Option<Contradiction> {
+    let counts = of["bins"].as_object()?.values().map(Value::as_f64).sum::<Option<f64>>();
+    Contradiction::unless_same("count-of-bins", of["N"].as_f64(), counts)
+}
+
+/// Latency of a kind by its name, in nanoseconds; fio 2 has microseconds.
+fn latency(own: &Value, name: &str) -> Option<Latency> {
+    let of_new = &own[format!("{name}_ns")];
+    let (of, scale) = if of_new.is_object() { (of_new, 1.0) } else { (&own[name], 1e3) };
+    let number = |name: &str| of[name].as_f64().map(|value| value * scale);
+    let ends = [number("min")?, number("mean")?, number("max")?];
+    (ends[2] > 0.0).then_some(Latency {
+        ends,
+        deviation: number("stddev"),
+        step: scale,
+        mean_step: 0.01 * scale,
+    })
+}
+
+/// Contradiction if a kind's octets are not those of its operations; the oldest versions count in
+/// KiB.
+fn moved(of: &Operations, size: u64) -> Option<Contradiction> {
+    let counted = of.count as f64 * size as f64;
+    let counted = Printed::near(counted, 0.02).plus_step(4096.0);
+    let differs = |scale: f64| {
+        Contradiction::unless_same("octets-of-count", of.octets as f64 * scale, counted)
+    };
+    differs(1024.0).and_then(|_| differs(1.0))
+}
+
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or("?")
 }
 
 /// Parses `4k`, `64k`, `1m`, `4096`.
 fn octets(text: &str) -> Option<u64> {
-    let text = text.trim().trim_end_matches(['B', 'b']).trim_end_matches('i');
-    let value = scaled(text, 1024.0)?;
+    let value = scaled(text, 1024.0)?.value;
     (0.0..=1e12).contains(&value).then_some(value as u64)
 }
 
@@ -205,11 +259,15 @@ fn part(of: &Operations) -> Part {
 /// Adds the smallest, the largest, and quantiles: from merged bins, or one job's own percentiles.
 fn distribution(found: &mut Found, row: &Row, of: &Operations, jobs: &[&Value]) {
     if let Some((least, most)) = of.ends {
-        found.distribution(row, Metric::IoLatency, &[(0.0, least), (1.0, most)], None);
+        let ends = Described::new(&[(0.0, least), (1.0, most)], None);
+        found.distribution(row, Metric::IoLatency, &ends);
     }
     if !of.bins.is_empty() {
         let points = POINTS.map(|q| (q, of_bins(&of.bins, q)));
-        add_points(found, row, &points, of.whole);
+        let most = of.ends.map(|(_, most)| (1.0, most));
+        let order: Vec<(f64, f64)> = points.into_iter().chain(most).collect();
+        let row = row.clone().contradicted(Described::new(&order, None).contradiction(0));
+        add_points(found, &row, &points, of.whole);
         return;
     }
     let ran = |job: &&&Value| job[of.kind]["iops"].as_f64().unwrap_or(0.0) > 0.0;

@@ -5,9 +5,11 @@
 
 use page::{Key, Metric};
 
-use crate::fio_text::{KINDS, Part, add_parts, add_points};
+use crate::contradiction::Contradiction;
+use crate::described::Described;
+use crate::fio_parts::{KINDS, Latency, Part, add_parts, add_points};
 use crate::found::{Found, Row};
-use crate::numbers::{number, share};
+use crate::numbers::{Printed, number, share};
 use crate::reader::Reader;
 
 /// Number of percentiles that fio prints, zeros included.
@@ -23,10 +25,6 @@ impl Reader for Terse {
         "fio"
     }
 
-    fn begins(&self, _line: &str) -> bool {
-        false
-    }
-
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
         let fields: Vec<&str> = line.split(';').collect();
         // A truncated part may be a kind of operations.
@@ -34,8 +32,24 @@ impl Reader for Terse {
         let is_terse = fields.len() >= least && fields[1].starts_with("fio-");
         is_terse && job(&fields, found)
     }
+}
 
-    fn end(&mut self, _found: &mut Found) {}
+/// Least, most, mean and deviation from a field on, in microseconds.
+fn latency(fields: &[&str], at: usize) -> Option<Latency> {
+    let field = |at: usize| Some(number(fields.get(at)?)? * US);
+    let (least, most, mean) = (field(at)?, field(at + 1)?, field(at + 2)?);
+    let ends = [least, mean, most];
+    (most > 0.0).then_some(Latency { ends, deviation: field(at + 3), step: US, mean_step: 1.0 })
+}
+
+/// Contradiction if a kind's octets are not its bandwidth over its time; both are in KiB.
+fn moved(fields: &[&str], first: usize) -> Option<Contradiction> {
+    let field = |at: usize| number(fields.get(at)?);
+    let [octets, per_second, milliseconds] =
+        [field(first - 12)?, field(first - 11)?, field(first - 9)?].map(|value| 1024.0 * value);
+    let counted = per_second * milliseconds / 1024.0 / 1e3;
+    let counted = Printed::near(counted, 0.05).plus_step(4096.0);
+    Contradiction::unless_same("octets-of-rate", octets, counted)
 }
 
 /// Reads one job's kinds of operations.
@@ -65,15 +79,24 @@ fn job(fields: &[&str], found: &mut Found) -> bool {
                 .then_some((Part { name, per_second, mean_latency: mean, count }, first))
         })
         .collect();
-    let row = Row::new("fio").on_line(found.at);
+    let row = kinds.iter().fold(Row::new("fio").on_line(found.at), |row, (_, first)| {
+        row.contradicted(moved(fields, *first))
+    });
+    let row = kinds.iter().fold(row, |row, (part, first)| {
+        let [slat, clat] = [first - 8, first - 4].map(|at| latency(fields, at));
+        let latencies =
+            [slat.filter(|slat| slat.ends[2] > 0.0), clat, latency(fields, first + PERCENTILES)];
+        let of_mean = latencies[2].and_then(|lat| lat.described().contradiction(part.count));
+        row.contradicted(Latency::of_parts(latencies, part.count as f64)).contradicted(of_mean)
+    });
     let parts: Vec<&Part> = kinds.iter().map(|(part, _)| part).collect();
     add_parts(found, &row, &parts, None);
     for (part, first) in &kinds {
         let row = row.clone().with(Key::Operation, part.name).samples(part.count);
         let ends = field(first + PERCENTILES).zip(field(first + PERCENTILES + 1));
         if let Some((least, most)) = ends.filter(|(_, most)| *most > 0.0) {
-            found.at(&row, Metric::IoLatency, 0.0, least * US);
-            found.at(&row, Metric::IoLatency, 1.0, most * US);
+            let ends = Described::new(&[(0.0, least * US), (1.0, most * US)], None);
+            found.distribution(&row, Metric::IoLatency, &ends);
         }
         let of_part = |pair: &&str| {
             let (percent, us) = pair.split_once("%=")?;

@@ -1,29 +1,20 @@
 //! fio's text for people.
 //!
-//! Owns the consistency check by Little's law: with a constant number of operations in flight,
-//! operations per second follow from their mean latency. Never reads values that fio computed from
-//! these two.
+//! Owns the checks of a group against its jobs' headers and its start. Never reads values that fio
+//! computed from others.
 
-use page::{Caveat, Key, Metric, Unit};
+use page::{Caveat, Key, Metric};
 
 use crate::around::is_around;
 use crate::contradiction::Contradiction;
+use crate::described::Described;
+use crate::fio_parts::{KINDS, Latency, Part, add_parts, add_points};
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, begins, behind, between, leading, nanoseconds, number, prefix};
-use crate::numbers::{printed, scaled, share};
+use crate::numbers::{Printed, begins, behind, between, nanoseconds, number, scaled, share};
 use crate::reader::Reader;
-
-/// Largest accepted relative difference of the two.
-pub(crate) const LITTLE: f64 = 0.02;
 
 /// Maximum number of jobs in an output.
 const MOST_JOBS: usize = 4096;
-
-/// Kinds of operations.
-pub(crate) const KINDS: [&str; 3] = ["read", "write", "trim"];
-
-/// Quantiles that are imported; fio prints seventeen more.
-pub(crate) const POINTS: [f64; 3] = [0.5, 0.99, 0.999];
 
 /// Reader of fio's text.
 #[derive(Debug, Default)]
@@ -34,6 +25,11 @@ pub(crate) struct Text {
     /// True if a line of dots replaced further jobs like the one before.
     copies: bool,
     interrupted: bool,
+    /// Number of jobs that were started, and of those that have reported.
+    started: f64,
+    reported: f64,
+    /// Position of the output's first figure.
+    first_figure: usize,
 }
 
 impl Reader for Text {
@@ -45,7 +41,7 @@ impl Reader for Text {
         self.group.jobs.is_some() && (is_group(line) || line.starts_with("Run status"))
     }
 
-    fn line(&mut self, line: &str, _found: &mut Found) -> bool {
+    fn line(&mut self, line: &str, found: &mut Found) -> bool {
         if is_group(line) {
             let name = line.split(": (groupid=").next().unwrap_or_default();
             let failed = behind(line, "err=").is_some_and(|error| error != 0.0);
@@ -62,9 +58,20 @@ impl Reader for Text {
             let lacks_header = !self.copies
                 && !headers.is_empty()
                 && jobs.is_some_and(|jobs| jobs > headers.len() as f64);
+            let first_depth = headers.first().and_then(|header| header.depth);
             let header = headers.into_iter().filter(|_| !lacks_header).reduce(Header::and);
             let cut = self.interrupted;
-            self.group = Group { jobs, header, lacks: lacks_header, cut, ..Group::default() };
+            let contradiction = jobs.and_then(|jobs| self.of_start(jobs));
+            found.contradict(self.first_figure, contradiction);
+            self.group = Group {
+                jobs,
+                header,
+                first_depth,
+                lacks: lacks_header,
+                cut,
+                contradiction,
+                ..Group::default()
+            };
             return true;
         }
         if line.contains(": (g=") && line.contains("rw=") {
@@ -72,6 +79,8 @@ impl Reader for Text {
             if !std::mem::replace(&mut self.begun, true) {
                 self.headers.clear();
                 (self.interrupted, self.copies) = (false, false);
+                (self.started, self.reported) = (0.0, 0.0);
+                self.first_figure = found.figures.len();
             }
             if self.headers.len() < MOST_JOBS {
                 self.headers.push(Header::parse(line));
@@ -81,13 +90,42 @@ impl Reader for Text {
         self.begun &= !line.starts_with("Run status");
         self.copies |= line == "...";
         self.interrupted |= line.starts_with("fio: terminating on signal");
+        if let Some(jobs) = started(line) {
+            self.started += jobs;
+            return true;
+        }
         let own = self.group.jobs.is_some() && self.group.take(line);
-        own || is_chatter(line)
+        // A client prints its server's name before the server's lines.
+        let is_server = line.starts_with('<') && line.ends_with('>') && !line.contains(' ');
+        own || is_server || is_around("fio", line)
     }
 
     fn end(&mut self, found: &mut Found) {
         self.group.end(found);
     }
+}
+
+impl Text {
+    /// Contradiction if more jobs report than were started, or if those of the only group are
+    /// others.
+    fn of_start(&mut self, jobs: f64) -> Option<Contradiction> {
+        self.reported += jobs;
+        let group = self.headers.first().map(|header| header.group);
+        let is_only = self.headers.iter().all(|header| Some(header.group) == group);
+        let counted = if jobs > 1.0 && is_only { self.reported } else { jobs };
+        let fits = self.reported <= self.started && (jobs <= 1.0 || !is_only)
+            || counted.total_cmp(&self.started).is_eq();
+        (self.started > 0.0 && !fits)
+            .then(|| Contradiction::new("jobs-of-start", counted, self.started))
+    }
+}
+
+/// Parses `Starting 3 processes`, `Starting 2 threads and 1 process`.
+fn started(line: &str) -> Option<f64> {
+    let is_own = line.ends_with("process") || line.ends_with("processes");
+    let is_own = is_own || line.ends_with("thread") || line.ends_with("threads");
+    let rest = line.strip_prefix("Starting ").filter(|_| is_own)?;
+    Some(rest.split(' ').filter_map(number).sum())
 }
 
 /// True for `fx: (groupid=0, jobs=3): err= 0: pid=13094: …`.
@@ -101,7 +139,8 @@ struct Header {
     name: String,
     group: f64,
     pattern: Option<String>,
-    octets: Option<f64>,
+    /// Size of reads, writes and trims.
+    octets: [Option<f64>; 3],
     depth: Option<f64>,
 }
 
@@ -110,8 +149,10 @@ impl Header {
         let name = line.split(": (g=").next().unwrap_or_default().to_owned();
         let word = |name: &str| between(line, name, ",").map(str::to_owned);
         // Reads `bs=(R) 4096B-4096B, (W) …` of fio 3, `bs=4K-4K/4K-4K/4K-4K` of fio 2.
-        let octets = between(line, "bs=(R) ", "-").and_then(size);
-        let octets = octets.or_else(|| scaled(between(line, "bs=", "-")?, 1024.0));
+        let new = ["(R) ", "(W) ", "(T) "].map(|name| between(line, name, ",").and_then(range));
+        let old = between(line, "bs=", ",").unwrap_or_default();
+        let mut old = old.split('/').map(range);
+        let octets = new.map(|own| own.or_else(|| old.next().flatten()));
         let group = behind(line, "(g=").unwrap_or(f64::NAN);
         Self { name, group, pattern: word("rw="), octets, depth: behind(line, "iodepth=") }
     }
@@ -120,17 +161,17 @@ impl Header {
     fn and(self, other: Self) -> Self {
         Self {
             pattern: self.pattern.filter(|own| other.pattern.as_ref() == Some(own)),
-            octets: self.octets.filter(|own| other.octets == Some(*own)),
+            octets: if self.octets == other.octets { self.octets } else { [None; 3] },
             depth: self.depth.filter(|own| other.depth == Some(*own)),
             ..other
         }
     }
 }
 
-/// Parses `4096B`, `4.00KiB`, `64KiB`.
-fn size(text: &str) -> Option<f64> {
-    let step = if text.contains('i') { 1024.0 } else { 1000.0 };
-    scaled(text.trim_end_matches('B'), step)
+/// Parses the one size of `4096B-4096B`, `64KiB-64KiB`, `4K-4K`.
+fn range(text: &str) -> Option<f64> {
+    let (from, to) = text.split_once('-')?;
+    (from == to).then(|| scaled(from, 1024.0)).flatten().map(|octets| octets.value)
 }
 
 /// Jobs that report together.
@@ -138,14 +179,16 @@ fn size(text: &str) -> Option<f64> {
 struct Group {
     jobs: Option<f64>,
     header: Option<Header>,
-    /// Queue depth in the group's own lines: the first job's.
+    /// Queue depth in the group's own lines: the first job's, whose header has it too.
     depth: Option<f64>,
+    first_depth: Option<f64>,
     kinds: Vec<Kind>,
     /// True if its operations were counted, which is near its end.
     is_counted: bool,
     /// True if operations were counted of a kind without a line, or a job's header is missing.
     lacks: bool,
     cut: bool,
+    contradiction: Option<Contradiction>,
 }
 
 /// Reads or writes of a group.
@@ -154,11 +197,15 @@ struct Kind {
     name: &'static str,
     per_second: Printed,
     seconds: Option<f64>,
-    /// Minimum, mean and maximum from submission to completion.
-    latency: Option<[f64; 3]>,
+    octets: Option<Printed>,
+    /// Latency until submission, from there to completion, and of both.
+    latencies: [Option<Latency>; 3],
     tables: Vec<Percentiles>,
     count: Option<f64>,
 }
+
+/// Latencies, in the order of a kind's lines.
+const LATENCIES: [&str; 3] = ["slat", "clat", "lat"];
 
 /// Table of percentiles.
 #[derive(Debug)]
@@ -187,7 +234,12 @@ impl Group {
                 number(last)
             });
             let seconds = milliseconds.map(|ms| ms / 1e3);
-            self.kinds.push(Kind { name, per_second, seconds, ..Kind::default() });
+            // Between the last bracket and the time in fio 3, `io=1426.9MB` in fio 2.
+            let moved = between(rest, "io=", ",");
+            let moved = moved.or_else(|| rest.rsplit_once('(')?.1.split('/').next());
+            // The units of fio 2 are powers of two as well.
+            let octets = moved.and_then(|text| scaled(text, 1024.0));
+            self.kinds.push(Kind { name, per_second, seconds, octets, ..Kind::default() });
             return true;
         }
         if line.starts_with("issued") && line.contains("total=") {
@@ -209,6 +261,8 @@ impl Group {
         }
         if line.starts_with("latency ") && line.contains("target=") {
             self.depth = behind(line, "depth=");
+            // With a target it is the depth that was found.
+            self.first_depth = self.first_depth.filter(|_| line.contains("target=0,"));
             return true;
         }
         self.kinds.last_mut().is_some_and(|kind| kind.take(line))
@@ -220,40 +274,36 @@ impl Group {
         let depth = self.header.as_ref().map_or(own, |header| header.depth);
         let header = self.header.take().unwrap_or_default();
         let whole = |number: f64| number.max(0.0) as u64;
+        let kinds = std::mem::take(&mut self.kinds);
+        let size = |kind: &Kind| header.octets[KINDS.iter().position(|of| *of == kind.name)?];
+        let mut sizes = kinds.iter().map(&size);
+        let first = sizes.next().flatten();
+        let size_of_all = first.filter(|first| sizes.all(|size| size == Some(*first)));
         let row = Row::new("fio")
             .with(Key::Jobs, whole(jobs))
             .with_known(Key::IoDepth, depth.map(whole))
-            .with_known(Key::BlockSize, header.octets.map(whole))
-            .with_known(Key::Pattern, header.pattern)
+            .with_known(Key::BlockSize, size_of_all.map(whole))
+            .with_known(Key::Pattern, header.pattern.clone())
             .doubting_if(self.lacks, Caveat::UnreadLines)
-            .doubting_if(self.cut || !self.is_counted, Caveat::CutOff);
-        let kinds = std::mem::take(&mut self.kinds);
-        let row = kinds.iter().fold(row, |row, kind| row.contradicted(kind.contradiction()));
+            .doubting_if(self.cut || !self.is_counted, Caveat::CutOff)
+            .contradicted(self.contradiction)
+            .unless_same("depth-of-job", self.first_depth, self.depth);
+        let contradicted = |row: Row, kind: &Kind| row.contradicted(kind.contradiction(size(kind)));
+        let row = kinds.iter().fold(row, contradicted);
         let parts: Vec<Part> = kinds.iter().map(Kind::part).collect();
         let under_way = depth.map(|depth| jobs * depth);
         add_parts(found, &row, &parts.iter().collect::<Vec<_>>(), under_way);
         for kind in &kinds {
             let count = kind.count.map_or(1, whole);
             let row = row.clone().with(Key::Operation, kind.name).samples(count);
-            if let Some([least, mean, most]) = kind.latency {
-                let ends = [(0.0, least), (1.0, most)];
-                let row = row.clone().contradicted(Contradiction::of_order(&ends, Some(mean), 0.0));
-                found.distribution(&row, Metric::IoLatency, &ends, None);
+            if let Some(Latency { ends: [least, _, most], .. }) = kind.latency() {
+                let ends = Described::new(&[(0.0, least), (1.0, most)], None);
+                found.distribution(&row, Metric::IoLatency, &ends);
             }
             for table in kind.tables.iter().filter(|table| table.of != "slat") {
                 add_points(found, &row, &table.points, table.of == "lat");
             }
         }
-    }
-}
-
-/// Adds the imported quantiles of a distribution.
-pub(crate) fn add_points(found: &mut Found, row: &Row, points: &[(f64, f64)], is_whole: bool) {
-    let completion = (!is_whole).then_some("completion");
-    let row = row.clone().with_known(Key::Latency, completion);
-    let row = row.contradicted(Contradiction::of_order(points, None, 0.0));
-    for (q, value) in points.iter().filter(|(q, _)| POINTS.contains(q)) {
-        found.at(&row, Metric::IoLatency, *q, *value);
     }
 }
 
@@ -269,20 +319,24 @@ impl Kind {
         if let Some(rest) = line.strip_prefix('|') {
             return self.percentiles(rest);
         }
-        if line.starts_with("lat (") && line.contains("avg=") {
-            let unit = between(line, "(", ")").and_then(nanoseconds);
-            let ends = |name| fio_number(line, name).map(|number| number.value);
-            let all = (ends("min="), ends("avg="), ends("max="), unit);
-            let (Some(min), Some(avg), Some(max), Some(unit)) = all else { return false };
-            // A second one is of another kind, whose first line is missing.
-            if self.latency.is_some() {
-                return false;
-            }
-            self.latency = Some([min * unit, avg * unit, max * unit]);
-            return true;
+        let name = line.split(" (").next().unwrap_or_default();
+        let at = LATENCIES.iter().position(|of| *of == name && line.contains("avg="));
+        let Some(at) = at else {
+            // Skips rates over time.
+            return begins(&["bw (", "iops "], line);
+        };
+        let read = latency(line);
+        // A second one is of another kind, whose first line is missing.
+        let is_new = read.is_some() && self.latencies[at].is_none();
+        if is_new {
+            self.latencies[at] = read;
         }
-        // Skips the two parts of the latency, and rates over time, which it includes.
-        begins(&["slat (", "clat (", "bw (", "iops "], line)
+        is_new
+    }
+
+    /// Latency from submission to completion.
+    const fn latency(&self) -> Option<Latency> {
+        self.latencies[2]
     }
 
     /// Reads `  1.00th=[   52],  5.00th=[   53],`; ignores a table whose heading is missing.
@@ -300,103 +354,60 @@ impl Kind {
             let last = table.points.last().map_or(0.0, |(q, _)| *q);
             let is_next = points.first().is_some_and(|(q, _)| *q > last);
             let unit = table.unit;
-            let scaled = points.into_iter().map(|(q, value)| (q, value * unit));
+            let in_ns = points.into_iter().map(|(q, value)| (q, value * unit));
             if is_next && table.points.len() < 64 {
-                table.points.extend(scaled);
+                table.points.extend(in_ns);
             } else {
-                self.tables.push(Percentiles { of: "slat", unit, points: scaled.collect() });
+                self.tables.push(Percentiles { of: "slat", unit, points: in_ns.collect() });
             }
         }
         true
     }
 
-    /// Contradiction if operations per second differ from the count over the time.
-    fn contradiction(&self) -> Option<Contradiction> {
-        let (count, seconds) = (self.count?, self.seconds.filter(|seconds| *seconds >= 0.5)?);
+    /// Contradiction among the kind's lines, and with the size of its operations.
+    fn contradiction(&self, size: Option<f64>) -> Option<Contradiction> {
+        let counted = self.count.zip(self.seconds.filter(|seconds| *seconds >= 0.5));
         // Jobs of one group do not end at exactly the same time.
-        let counted = count / seconds;
-        let counted = Printed { value: counted, step: 0.05 * counted };
-        Contradiction::unless_same("rate-of-count", self.per_second, counted)
+        let counted = counted.map(|(count, seconds)| Printed::near(count / seconds, 0.05));
+        let rate = Contradiction::unless_same("rate-of-count", self.per_second, counted);
+        let counted = self.count.zip(size).map(|(count, size)| Printed::near(count * size, 0.01));
+        // 19.98 MiB are printed as 19.0 by some versions.
+        let octets = self.octets.map(|octets| octets.plus_step(9.0 * octets.step));
+        let moved = || Contradiction::unless_same("octets-of-count", octets, counted);
+        let n = self.count.unwrap_or(0.0) as u64;
+        let of_table = |table: &Percentiles| {
+            let at = LATENCIES.iter().position(|of| *of == table.of)?;
+            let Latency { ends: [_, mean, _], step, .. } = self.latencies[at]?;
+            Described::new(&table.points, Some(mean)).with(None, step).contradiction(n)
+        };
+        let described = || self.latency()?.described().contradiction(n);
+        let tables = || self.tables.iter().find_map(of_table);
+        let parts = || Latency::of_parts(self.latencies, self.count.unwrap_or(f64::INFINITY));
+        rate.or_else(moved).or_else(parts).or_else(described).or_else(tables)
     }
 
     fn part(&self) -> Part {
         Part {
             name: self.name,
             per_second: self.per_second.value,
-            mean_latency: self.latency.map(|[_, mean, _]| mean),
+            mean_latency: self.latency().map(|of| of.ends[1]),
             count: self.count.unwrap_or(0.0).max(0.0) as u64,
         }
     }
 }
 
+/// Parses `lat (usec): min=46, max=16851, avg=445.38, stdev=501.52`.
+fn latency(line: &str) -> Option<Latency> {
+    let unit = between(line, "(", ")").and_then(nanoseconds)?;
+    let of = |name| fio_number(line, name).map(|number| number.times(unit));
+    let (least, mean, most) = (of("min=")?, of("avg=")?, of("max=")?);
+    let deviation = of("stdev=").map(|number| number.value);
+    let step = least.step.max(most.step);
+    let ends = [least.value, mean.value, most.value];
+    Some(Latency { ends, deviation, step, mean_step: mean.step })
+}
+
 /// Parses a number that fio shortens: `max=124k`.
 fn fio_number(line: &str, name: &str) -> Option<Printed> {
-    let from = line.find(name)? + name.len();
-    let text = line[from..].trim_start();
-    let (_, rest) = leading(text)?;
-    let letter = rest.chars().next().filter(char::is_ascii_alphabetic);
-    Some(printed(&text[..text.len() - rest.len()])?.times(prefix(letter, 1000.0)?))
-}
-
-/// True for lines around the results.
-fn is_chatter(line: &str) -> bool {
-    let words = line.split(' ').count();
-    let starts = line.starts_with("Starting ") && words <= 6;
-    let kinds = ["process", "processes", "thread", "threads"];
-    // A client prints its server's name before the server's lines.
-    let is_server = line.starts_with('<') && line.ends_with('>') && words == 1;
-    (starts && kinds.iter().any(|kind| line.ends_with(kind))) || is_server || is_around("fio", line)
-}
-
-/// Reads or writes, with the values that both of fio's formats report.
-pub(crate) struct Part {
-    pub name: &'static str,
-    pub per_second: f64,
-    pub mean_latency: Option<f64>,
-    pub count: u64,
-}
-
-/// Adds operations per second and mean latency, of each kind and of all, with the result of the
-/// check by Little's law.
-pub(crate) fn add_parts(found: &mut Found, row: &Row, parts: &[&Part], under_way: Option<f64>) {
-    let parts: Vec<&Part> = parts.iter().copied().filter(|part| part.per_second > 0.0).collect();
-    let all: f64 = parts.iter().map(|part| part.per_second).sum();
-    let weight = |part: &Part| if part.count > 0 { part.count as f64 } else { part.per_second };
-    let weights: f64 = parts.iter().map(|part| weight(part)).sum();
-    let means = parts.iter().map(|part| Some(part.mean_latency? * weight(part)));
-    let mean = means.sum::<Option<f64>>().filter(|_| weights > 0.0).map(|sum| sum / weights);
-    let from_latency = mean.filter(|ns| *ns > 0.0).zip(under_way);
-    let from_latency = from_latency.map(|(ns, under_way)| under_way * 1e9 / ns);
-    let from_latency = from_latency.filter(|predicted| *predicted > 0.0);
-    // More operations than their latency allows are impossible; fewer are possible, if a job was
-    // not always busy.
-    let row = row
-        .clone()
-        .doubting_if(
-            from_latency.is_some_and(|most| all > (1.0 + LITTLE) * most),
-            Caveat::Inconsistent,
-        )
-        .doubting_if(
-            from_latency.is_some_and(|most| all < (1.0 - LITTLE) * most),
-            Caveat::LoadHeldBack,
-        );
-    let whole =
-        row.clone().with(Key::Operation, "all").samples(parts.iter().map(|p| p.count).sum());
-    if all > 0.0 {
-        found.add(&whole, Metric::Iops, Unit::OperationsPerSecond, all);
-    }
-    if let Some(mean) = mean {
-        found.mean(&whole, Metric::IoLatency, Unit::Nanoseconds, mean);
-    }
-    if let Some(predicted) = from_latency {
-        let estimate = whole.with(Key::Estimate, "from-latency");
-        found.add(&estimate, Metric::Iops, Unit::OperationsPerSecond, predicted);
-    }
-    for part in parts {
-        let row = row.clone().with(Key::Operation, part.name).samples(part.count);
-        found.add(&row, Metric::Iops, Unit::OperationsPerSecond, part.per_second);
-        if let Some(mean) = part.mean_latency {
-            found.mean(&row, Metric::IoLatency, Unit::Nanoseconds, mean);
-        }
-    }
+    scaled(&line[line.find(name)? + name.len()..], 1000.0)
 }

@@ -1,7 +1,8 @@
 //! Supported tools with their versions, modes and consistency checks: the table that `import
 //! --formats` prints.
 //!
-//! A test generates it, from the outputs that it reads. Never reads an output.
+//! A test generates it, from the outputs that it reads; what is checked is in `checks.tsv`. Never
+//! reads an output.
 
 /// Supported tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,51 +43,8 @@ impl Format {
 
     /// Consistency checks of the tool's outputs.
     pub fn checks(&self) -> &'static str {
-        let own = CHECKS.iter().find(|(tools, _)| tools.contains(&self.tool));
+        let mut rows = include_str!("checks.tsv").lines().filter_map(|row| row.split_once('\t'));
+        let own = rows.find(|(tools, _)| tools.split(' ').any(|tool| tool == self.tool));
         own.map_or("", |(_, checks)| checks)
     }
 }
-
-/// Consistency checks by tool.
-const CHECKS: &[(&[&str], &str)] = &[
-    (
-        &["busybox", "ping"],
-        "replies' lines against the summary's count, least, mean and most; the share lost against \
-         what was sent and received; least, mean and most in order",
-    ),
-    (&["ethr"], "seconds without an interval; percentiles in order"),
-    (
-        &["fio"],
-        "operations a second against their count and time, and against latency and depth; \
-         percentiles in order; operations counted of a kind without a line",
-    ),
-    (
-        &["fping"],
-        "replies' lines against the summary's count and mean; lists of one length; least, mean and \
-         most in order",
-    ),
-    (
-        &["iperf", "iperf3"],
-        "rate against octets and time; intervals against their sum, in octets and losses; streams \
-         against their sum; the share lost against lost and sent; a counter at its end; the \
-         server's own output against the end",
-    ),
-    (&["irtt"], "least, median, mean and most in order"),
-    (&["mtr"], "the last station against the destination; best, mean and worst in order"),
-    (&["nccl-tests"], "bandwidth against octets and time; the tool's own check of its results"),
-    (
-        &["netperf"],
-        "mean latency against 1 / rate; octets received against the rate; percentiles in order",
-    ),
-    (
-        &["nuttcp"],
-        "rate against octets and time; intervals against their sum; the share lost against lost \
-         and sent",
-    ),
-    (&["osu"], "columns against their heading"),
-    (&["perftest"], "bandwidth against messages a second; percentiles in order"),
-    (&["qperf"], "results that are another test's, or are told twice"),
-    (&["sockperf"], "percentiles in order"),
-    (&["trex"], "the total against its ports"),
-    (&["uperf"], "rate against octets and time; transactions against their total"),
-];

@@ -9,6 +9,8 @@ use page::Condition;
 use page::{Caveat, Conditions, Figure, Key, Metric, Unit};
 
 use crate::contradiction::Contradiction;
+use crate::described::Described;
+use crate::numbers::Told;
 use crate::series::Series;
 
 /// Results of a file so far.
@@ -82,6 +84,24 @@ impl Row {
             .doubting(Caveat::SelfContradictory)
     }
 
+    /// Marks two numbers for one quantity that are not the same.
+    #[must_use]
+    pub(crate) fn unless_same(
+        self,
+        code: &'static str,
+        said: impl Told,
+        counted: impl Told,
+    ) -> Self {
+        self.contradicted(Contradiction::unless_same(code, said, counted))
+    }
+
+    /// Adds the size of a frame that has so many octets, and those of its headers and FCS.
+    #[must_use]
+    pub(crate) fn with_frame(self, octets: Option<f64>, headers: u64) -> Self {
+        let octets = octets.filter(|octets| (0.0..=9_000.0).contains(octets));
+        self.with_known(Key::FrameSize, octets.map(|octets| (octets as u64 + headers).max(64)))
+    }
+
     #[must_use]
     pub(crate) const fn samples(mut self, n: u64) -> Self {
         self.n = n;
@@ -90,9 +110,30 @@ impl Row {
 }
 
 impl Found {
+    /// Marks a contradiction that concerns the figures from there on.
+    pub(crate) fn contradict(&mut self, from: usize, by: Option<Contradiction>) {
+        let Some(Contradiction { code, said, counted }) = by else { return };
+        for figure in self.figures.iter_mut().skip(from) {
+            if !figure.conditions.contains_key(&Key::Contradiction) {
+                figure.set(Key::Contradiction, code);
+                figure.set(Key::ContradictionSaid, Condition::from_number(said));
+                figure.set(Key::ContradictionCounted, Condition::from_number(counted));
+                figure.doubt(Caveat::SelfContradictory);
+            }
+        }
+    }
+
     /// Adds one number; a number that is not finite is ignored.
     pub(crate) fn add(&mut self, row: &Row, metric: Metric, unit: Unit, value: f64) {
         self.point(row, metric, unit, None, value);
+    }
+
+    /// Adds the share of the sent that was not received; of more received than sent there is none.
+    pub(crate) fn loss(&mut self, row: &Row, sent: f64, received: f64) {
+        if sent > 0.0 && received <= sent {
+            let row = row.clone().samples(sent as u64);
+            self.add(&row, Metric::LossRatio, Unit::Ratio, 1.0 - received / sent);
+        }
     }
 
     /// Adds a payload rate.
@@ -114,33 +155,22 @@ impl Found {
         self.point(&row, metric, Unit::Nanoseconds, Some(quantile), value);
     }
 
-    /// Adds a tool's summary of a delay: minimum, mean, maximum, in nanoseconds.
-    pub(crate) fn summary(&mut self, row: &Row, metric: Metric, [least, mean, most]: [f64; 3]) {
-        self.distribution(row, metric, &[(0.0, least), (1.0, most)], Some(mean));
-    }
-
-    /// Adds points of a delay, each a quantile and its nanoseconds, and the mean.
-    pub(crate) fn distribution(
-        &mut self,
-        row: &Row,
-        metric: Metric,
-        points: &[(f64, f64)],
-        mean: Option<f64>,
-    ) {
-        let row = row.clone().contradicted(Contradiction::of_order(points, mean, 0.0));
-        for (q, value) in points {
+    /// Adds a delay as a tool describes it, in nanoseconds: its points and its mean.
+    pub(crate) fn distribution(&mut self, row: &Row, metric: Metric, told: &Described) {
+        let row = row.clone().contradicted(told.contradiction(row.n));
+        for (q, value) in told.points() {
             self.at(&row, metric, *q, *value);
         }
-        if let Some(mean) = mean {
+        if let Some(mean) = told.mean {
             self.mean(&row, metric, Unit::Nanoseconds, mean);
         }
     }
 
     /// Adds minimum, mean and maximum in steps of `step` nanoseconds; a printed zero is a bound.
     pub(crate) fn coarse(&mut self, row: &Row, metric: Metric, told: [f64; 3], step: f64) {
-        let ends = [(0.0, told[0]), (1.0, told[2])];
         let row = row.clone().doubting(Caveat::CoarseTimes);
-        let row = row.contradicted(Contradiction::of_order(&ends, Some(told[1]), step));
+        let described = Described::by_ends(told).with(None, step);
+        let row = row.clone().contradicted(described.contradiction(row.n));
         let bound = row.clone().with(Key::Bound, page::AT_MOST);
         let [least, mean, most] = told.map(|value| (value.max(step), value >= step));
         let of = |exact: bool| if exact { &row } else { &bound };

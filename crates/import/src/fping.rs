@@ -4,13 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use page::{Caveat, Key, Metric, Unit};
+use page::{Caveat, Key, Metric};
 use serde_json::Value;
 
 use crate::around::is_around;
 use crate::contradiction::Contradiction;
+use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{between, leading, number, numbers, printed};
+use crate::numbers::{Printed, between, fits, number, numbers, printed};
 use crate::reader::Reader;
 use crate::series::Series;
 
@@ -34,11 +35,13 @@ impl Hosts {
             };
             let number = |name: &str| own[name].as_f64();
             let told = match kind.as_str() {
-                "resp" => number("size").zip(number("rtt")).map(|(size, ms)| Told::Reply(size, ms)),
+                "resp" => number("size")
+                    .zip(number("rtt"))
+                    .map(|(size, ms)| Told::Reply(size, Printed::exact(ms), None)),
                 "summary" => number("xmt").zip(number("rcv")).map(|(sent, received)| {
                     let times = number("rttMin").zip(number("rttAvg")).zip(number("rttMax"));
                     let times = times.map(|((least, mean), most)| [least, mean, most]);
-                    Told::Summary { sent, received, times }
+                    Told::Summary { sent, received, percent: number("loss"), times }
                 }),
                 "vSum" => own["values"]
                     .as_array()
@@ -84,15 +87,13 @@ struct Host {
     /// cut off.
     is_part: bool,
     clock: Option<u32>,
+    /// First contradiction among its lines.
+    broken: Option<Contradiction>,
 }
 
 impl Reader for Fping {
     fn tool(&self) -> &'static str {
         "fping"
-    }
-
-    fn begins(&self, _line: &str) -> bool {
-        false
     }
 
     fn line(&mut self, line: &str, _found: &mut Found) -> bool {
@@ -145,32 +146,39 @@ fn is_host(name: &str) -> bool {
     !name.is_empty() && name.chars().all(of_name)
 }
 
+/// Summaries of a host, with and without an answer.
+const SUMMARIES: [&str; 2] = ["xmt/rcv/%*^=^#/#/#%, min/avg/max = #/#/#", "xmt/rcv/%*^=^#/#/#%"];
+
 /// Contents of one line about its host.
 enum Told {
-    Reply(f64, f64),
+    /// Octets, milliseconds, and the mean so far.
+    Reply(f64, Printed, Option<Printed>),
     None,
-    Summary { sent: f64, received: f64, times: Option<[f64; 3]> },
+    Summary {
+        sent: f64,
+        received: f64,
+        percent: Option<f64>,
+        times: Option<[f64; 3]>,
+    },
     List(Vec<Option<f64>>),
 }
 
 impl Told {
     fn parse(rest: &str) -> Option<Self> {
-        if let Some(counts) = rest.strip_prefix("xmt/rcv/%") {
-            let (_, counts) = counts.split_once('=')?;
-            let (sent, more) = leading(counts)?;
-            let (received, _) = leading(more.strip_prefix('/')?)?;
-            let times = rest.split_once("min/avg/max = ").map(|(_, times)| times);
-            let times: Option<Vec<f64>> = times.and_then(|t| t.split('/').map(number).collect());
-            let times = times.and_then(|times| <[f64; 3]>::try_from(times).ok());
-            return Some(Self::Summary { sent, received, times });
+        let summary = SUMMARIES.iter().find_map(|shape| numbers(shape, rest));
+        if let Some([sent, received, percent, times @ ..]) = summary.as_deref() {
+            // With duplicates fping prints the share returned.
+            let percent = Some(*percent).filter(|_| rest.starts_with("xmt/rcv/%loss"));
+            let times = <[f64; 3]>::try_from(times).ok();
+            return Some(Self::Summary { sent: *sent, received: *received, percent, times });
         }
         if rest.starts_with('[') {
             let (_, rest) = rest.split_once(']')?;
             if rest.contains("timed out") || rest.contains("unreachable") {
                 return Some(Self::None);
             }
-            let own = numbers(", # bytes, # ms (# avg, #% loss)~", rest)?;
-            return Some(Self::Reply(own[0], own[1]));
+            let own = fits(", # bytes, # ms (# avg, #% loss)~", rest)?;
+            return Some(Self::Reply(number(own[0])?, printed(own[1])?, printed(own[2])));
         }
         let all: Option<Vec<Option<f64>>> = rest
             .split_whitespace()
@@ -214,13 +222,22 @@ impl Fping {
 impl Host {
     fn take(&mut self, told: Told) {
         match told {
-            Told::Reply(octets, ms) => {
-                self.octets = Some(octets);
-                self.replies.push(ms);
+            Told::Reply(octets, ms, mean) => {
+                let before = self.octets.replace(octets).unwrap_or(octets);
+                let size = Contradiction::unless_same("payload-of-replies", octets, before);
+                self.replies.push(ms.value);
+                let own = self.replies.mean().map(|value| Printed { value, step: ms.step });
+                let mean = Contradiction::unless_same("mean-ms-of-replies", mean, own);
+                self.broken = self.broken.or(size).or(mean);
             }
             Told::None => {}
             // Of several summaries, as `-Q` prints them, the last covers the whole time.
-            Told::Summary { sent, received, times } => {
+            Told::Summary { sent, received, percent, times } => {
+                let lost = Printed { value: 100.0 * (1.0 - received / sent), step: 1.0 };
+                let percent = percent.filter(|_| sent > 0.0);
+                let percent = Contradiction::unless_same("loss-percent", percent, lost);
+                // Several summaries are each of an interval, but the last.
+                self.broken = self.broken.or(percent);
                 self.sent = Some(sent);
                 self.received = received;
                 self.least_mean_most = times;
@@ -233,16 +250,22 @@ impl Host {
                 // With `-C` each reply has its line too, unless it is quiet.
                 self.lines = Some(self.replies.count).filter(|lines| *lines > 0);
                 // The list repeats the lines above it.
-                self.replies = Series::default();
+                let lines = std::mem::take(&mut self.replies);
                 for ms in answered {
                     self.replies.push(ms);
                 }
+                let (said, own) = (self.replies.mean(), lines.mean());
+                let differs = Contradiction::unless_same("mean-ms-of-replies", said, own);
+                self.broken = self.broken.or(differs);
             }
         }
     }
 
     /// Contradiction between the summary's counts and times and those of the replies' lines.
     fn contradiction(&self) -> Option<Contradiction> {
+        if self.broken.is_some() {
+            return self.broken;
+        }
         let lines = self.lines.unwrap_or(self.replies.count);
         if self.sent.is_none() || lines == 0 {
             return None;
@@ -261,11 +284,10 @@ impl Host {
 
     fn add_to(&self, name: &str, found: &mut Found) {
         // fping includes ICMP's header in the size of an answer.
-        let octets = self.octets.filter(|octets| (8.0..=9_000.0).contains(octets));
         let row = Row::new("fping")
             .with(Key::Protocol, "icmp")
             .with(Key::To, name)
-            .with_known(Key::FrameSize, octets.map(|octets| (octets as u64 + 38).max(64)))
+            .with_frame(self.octets.filter(|octets| *octets >= 8.0), 38)
             .doubting(Caveat::SoftwareTimestamps)
             .doubting_if(self.sent.is_none() || self.is_part, Caveat::CutOff)
             .contradicted(self.contradiction());
@@ -273,12 +295,12 @@ impl Host {
         if !self.replies.is_empty() {
             found.samples(&row, Metric::Rtt, &self.replies, MS);
         } else if let Some(times) = self.least_mean_most {
-            found.summary(&row, Metric::Rtt, times.map(|ms| ms * MS));
+            // Times have three digits.
+            let described = Described::by_ends(times.map(|ms| ms * MS));
+            let described = described.with(None, times[2] * MS / 100.0 + 1e3);
+            found.distribution(&row, Metric::Rtt, &described);
         }
-        if let Some(sent) = self.sent.filter(|sent| *sent > 0.0 && self.received <= *sent) {
-            let row = row.samples(sent as u64);
-            found.add(&row, Metric::LossRatio, Unit::Ratio, 1.0 - self.received / sent);
-        }
+        found.loss(&row, self.sent.unwrap_or(0.0), self.received);
     }
 }
 

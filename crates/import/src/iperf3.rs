@@ -57,14 +57,15 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
     let reverse = test["reverse"].as_u64() == Some(1) && !both;
     let paced = test["target_bitrate"].as_f64().is_some_and(|bits| bits > 0.0);
     // Payload, UDP, IPv4, MAC header and FCS.
-    let payload = test["blksize"].as_u64().filter(|octets| udp && *octets <= 8_972);
+    let payload = test["blksize"].as_f64().filter(|octets| udp && *octets <= 8_972.0);
     let row = Row::new(TOOL)
         .with(Key::Protocol, protocol)
         .with_known(Key::Streams, test["num_streams"].as_u64())
-        .with_known(Key::FrameSize, payload.map(|octets| (octets + 8 + 20 + 18).max(64)))
+        .with_frame(payload, 8 + 20 + 18)
         .doubting_if(udp, Caveat::GapLoss)
         .doubting_if(paced, Caveat::LoadHeldBack)
-        .doubting_if(value["error"].is_string() || end.is_empty(), Caveat::CutOff);
+        .doubting_if(value["error"].is_string() || end.is_empty(), Caveat::CutOff)
+        .unless_same("streams-of-test", test["num_streams"].as_f64(), listed(end, both));
     let before = found.figures.len();
     let direction = if both { Some("forward") } else { reverse.then_some("reverse") };
     let forward = row.clone().with_known(Key::Direction, direction);
@@ -123,7 +124,10 @@ impl Side<'_> {
             .doubting_if(unheard, Caveat::CutOff)
             .doubting_if(unheard || (received.is_none() && !self.udp), Caveat::SenderOnly)
             .contradicted(contradiction)
-            .contradicted(self.octets(told, sent).filter(|_| !self.udp || received.is_some()));
+            .contradicted([arrived, sent.unwrap_or(arrived)].into_iter().find_map(rate_of_octets))
+            .contradicted(self.datagrams(arrived).or_else(|| self.datagrams(sent?)))
+            .contradicted(self.octets(told, sent).filter(|_| !self.udp || received.is_some()))
+            .contradicted(self.again(sent));
         if let Some(bits) = number(told, "bits_per_second") {
             let is_mixed = self.udp && received.is_none();
             let arrived =
@@ -185,15 +189,34 @@ impl Side<'_> {
         Some(Counts { lost: (loss.value? * all).round(), all, percent: None })
     }
 
-    /// Contradiction if a sum's rate is not that of its octets, or the intervals' octets match
-    /// neither side's.
+    /// Contradiction if a sum's octets are not those of its datagrams; some versions write the
+    /// sender's octets beside the receiver's losses.
+    fn datagrams(&self, sum: &Value) -> Option<Contradiction> {
+        let size = self.document.value["start"]["test_start"]["blksize"].as_f64()?;
+        let Counts { lost, all, .. } = counts(sum).filter(|_| self.udp)?;
+        let differs = |count: f64| {
+            let counted = Printed::near(count * size, 0.02).plus_step(2.0 * size);
+            Contradiction::unless_same("octets-of-count", number(sum, "bytes"), counted)
+        };
+        differs(all).and_then(|_| differs(all - lost))
+    }
+
+    /// Contradiction if the sum has other retransmits than its streams.
+    fn again(&self, sent: Option<&Value>) -> Option<Contradiction> {
+        let streams = self.end.get("streams").and_then(Value::as_array);
+        let both = self.end.contains_key("sum_received_bidir_reverse");
+        // Of both directions each stream has a flag: this side sends it.
+        let is_own =
+            |stream: &&Value| !both || stream["sender"]["sender"] == self.suffix.is_empty();
+        let of_stream = |stream: &Value| stream["sender"]["retransmits"].as_f64();
+        let own: Option<Vec<f64>> = streams?.iter().filter(is_own).map(of_stream).collect();
+        let streams = own.filter(|own| !own.is_empty()).map(|own| own.iter().sum::<f64>());
+        Contradiction::unless_same("retransmits-of-streams", number(sent?, "retransmits"), streams)
+    }
+
+    /// Contradiction if the intervals' octets match neither side's.
     fn octets(&self, told: &Value, sent: Option<&Value>) -> Option<Contradiction> {
-        let near = |value: f64| Printed { value, step: 0.03 * value };
         let octets = number(told, "bytes")?;
-        let seconds = number(told, "seconds").filter(|seconds| *seconds > 0.5)?;
-        let rate = near(8.0 * octets / seconds);
-        let said = Printed::exact(number(told, "bits_per_second")?);
-        let of_rate = Contradiction::unless_same("rate-of-octets", said, rate);
         let omits =
             self.document.value["start"]["test_start"]["omit"].as_f64().unwrap_or(0.0) > 0.0;
         let is_apart = |own: f64| {
@@ -202,7 +225,7 @@ impl Side<'_> {
             sums.into_iter().flatten().all(|sum| (own - sum).abs() > 0.1 * sum)
         };
         let own = self.intervals("bytes").filter(|own| !omits && is_apart(*own));
-        of_rate.or_else(|| Some(Contradiction::new("octets-of-intervals", octets, own?)))
+        Some(Contradiction::new("octets-of-intervals", octets, own?))
     }
 
     /// Adds the intervals' results if the end is missing.
@@ -225,6 +248,19 @@ impl Side<'_> {
 
 fn number(of: &Value, name: &str) -> Option<f64> {
     of[name].as_f64()
+}
+
+/// Contradiction if a sum's rate is not that of its octets.
+fn rate_of_octets(sum: &Value) -> Option<Contradiction> {
+    let seconds = number(sum, "seconds").filter(|seconds| *seconds > 0.5)?;
+    let rate = Printed::near(8.0 * number(sum, "bytes")? / seconds, 0.03);
+    Contradiction::unless_same("rate-of-octets", number(sum, "bits_per_second"), rate)
+}
+
+/// Number of streams in each direction that the end lists; `None` if it lists none.
+fn listed(end: &Map<String, Value>, both: bool) -> Option<f64> {
+    let count = end.get("streams")?.as_array()?.len() as f64;
+    (count > 0.0).then(|| if both { count / 2.0 } else { count })
 }
 
 fn counts(of: &Value) -> Option<Counts> {

@@ -16,11 +16,12 @@ use page::{Caveat, Key, Metric, Unit};
 
 use crate::checks::Counts;
 use crate::contradiction::Contradiction;
+use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{between, number, numbers};
+use crate::numbers::{Printed, between, number, numbers};
 use crate::reader::Reader;
 use line::{Heading, Line};
-use stream::{Outcome, Stream};
+use stream::{Outcome, Stream, Test};
 
 /// Maximum number of streams in a test.
 const MOST_STREAMS: usize = 4096;
@@ -50,6 +51,10 @@ struct Run {
     listening: Option<f64>,
     /// Port that this client connects to.
     target: Option<f64>,
+    /// Port of a connection that is neither the client's nor to the port on which it listens.
+    other_port: Option<f64>,
+    /// Port of a connection that is not the one at which this program listens.
+    other_local: Option<f64>,
     reverse: bool,
     udp: bool,
     sctp: bool,
@@ -185,14 +190,23 @@ impl Run {
         let is_other = |port: f64| local.is_some_and(|local| (local - port).abs() > 0.5);
         self.client |= self.listening.is_some_and(is_other);
         if let Some(id) = line::id_of(line) {
+            let ports = numbers("[*] local * port # connected with * port #~", line);
+            let ports = ports.filter(|ports| self.client && self.listening != Some(ports[0]));
+            let other = ports.map(|ports| ports[1]).filter(|port| self.target != Some(*port));
+            self.other_port = self.other_port.or(other.filter(|_| self.target.is_some()));
+            let own = numbers("[*] local * port # connected ~", line).map(|own| own[0]);
+            self.other_local =
+                self.other_local.or(own.filter(|port| self.listening != Some(*port)));
             if line.contains("] local ") && self.connected.len() < MOST_STREAMS {
                 self.connected.insert(id.clone());
             }
             if line.contains("(reverse)") || self.is_own_server(line) {
                 self.reversed.insert(id);
-            } else if line.contains("] Sent ") {
+            } else if let Some(sent) = between(line, "] Sent ", " ") {
                 for ((_, of), stream) in &mut self.streams {
-                    stream.sent_datagrams |= *of == id;
+                    if *of == id {
+                        (stream.sent_datagrams, stream.sent) = (true, number(sent));
+                    }
                 }
             }
         }
@@ -244,7 +258,9 @@ impl Run {
             let own = self.streams.iter().filter(move |((of, id), _)| {
                 *of == way && id.starts_with("SUM") == sum && !id.starts_with("FD")
             });
-            own.filter_map(|(_, stream)| stream.result(self.is_three(), self.udp, self.reverse))
+            let (three, size) = (self.is_three(), self.payload.filter(|_| self.udp));
+            let test = Test { three, udp: self.udp, reverse: self.reverse, size };
+            own.filter_map(move |(_, stream)| stream.result(&test))
         };
         let streams: Vec<Outcome> = of(false).collect();
         let all = streams.iter().copied().reduce(Outcome::and);
@@ -262,13 +278,14 @@ impl Run {
             .filter(|_| counts.len() == streams.len())
             .and_then(|sum| sum.against(&counts));
         let of_rates = all.filter(|all| streams.len() > 1 && all.of_sender == result.of_sender);
-        let of_rates = of_rates.and_then(|all| {
-            let (sum, streams) = (result.bits_per_second, all.bits_per_second);
-            // Streams do not end at exactly the same time.
-            let apart = crate::numbers::Printed { step: sum.step + 0.03 * sum.value, ..sum };
-            Contradiction::unless_same("rate-of-streams", apart, streams)
-        });
-        result.contradiction = result.contradiction.or(of_counts).or(of_rates);
+        let of_rates = of_rates.map(|all| all.bits_per_second);
+        // Streams do not end at exactly the same time.
+        let apart = result.bits_per_second.plus_step(0.03 * result.bits_per_second.value);
+        let of_rates = Contradiction::unless_same("rate-of-streams", apart, of_rates);
+        let again = all.filter(|_| streams.len() > 1).and_then(|all| all.retransmits);
+        let of_again =
+            Contradiction::unless_same("retransmits-of-streams", result.retransmits, again);
+        result.contradiction = result.contradiction.or(of_counts).or(of_rates).or(of_again);
         result.cwnd = all.and_then(|all| all.cwnd).or(result.cwnd);
         result.has_gap |= all.is_some_and(|all| all.has_gap);
         Some(result)
@@ -281,20 +298,27 @@ impl Run {
         let sender_only = result.of_sender || (!three && self.sends(result, direction));
         let contradiction = result.counts.and_then(|counts| counts.contradiction());
         // Payload, UDP, IPv4, MAC header and FCS.
-        let size = self.payload.filter(|octets| self.udp && (0.0..=8_972.0).contains(octets));
         let row = Row::new(if three { "iperf3" } else { "iperf" })
             .with(Key::Protocol, protocol)
-            .with_known(Key::FrameSize, size.map(|octets| (octets as u64 + 46).max(64)))
+            .with_frame(self.payload.filter(|octets| self.udp && *octets <= 8_972.0), 46)
             .with_known(Key::Direction, direction)
             .doubting_if(self.udp, Caveat::GapLoss)
             .doubting_if(self.paced, Caveat::LoadHeldBack)
             .doubting_if(result.is_cut || self.interrupted, Caveat::CutOff)
             .contradicted(contradiction)
-            .contradicted(result.contradiction);
-        if let Some((count, times)) = result.round_trips {
-            let row = row.samples(count.max(0.0) as u64).doubting(Caveat::SoftwareTimestamps);
+            .contradicted(result.contradiction)
+            .contradicted(self.port());
+        if let Some(told) = result.round_trips {
+            let said = Printed { value: told.mean * 1e6, step: 1e3 };
+            let row = row
+                .samples(told.count.max(0.0) as u64)
+                .doubting(Caveat::SoftwareTimestamps)
+                .unless_same("mean-of-rate", said, Printed::near(1e9 / told.per_second, 0.02));
+            let described =
+                Described::by_ends([told.least, told.mean, told.most].map(|ms| ms * 1e6));
             if !self.holds {
-                found.summary(&row, Metric::Rtt, times.map(|ms| ms * 1e6));
+                let described = described.with(Some(told.deviation * 1e6), 1e3);
+                found.distribution(&row, Metric::Rtt, &described);
             }
             return;
         }
@@ -320,6 +344,14 @@ impl Run {
             let row = row.doubting_if(result.has_gap, Caveat::UnreadLines);
             found.add(&row, Metric::CwndMax, Unit::Bytes, cwnd);
         }
+    }
+
+    /// Contradiction if a client connects to another port than it says, or a server that is no
+    /// client from another than it listens at.
+    fn port(&self) -> Option<Contradiction> {
+        let at_server = self.other_local.zip(self.listening).filter(|_| self.target.is_none());
+        let (said, counted) = self.other_port.zip(self.target).or(at_server)?;
+        Some(Contradiction { code: "port-of-server", said, counted })
     }
 
     /// True for iperf 2's line of the sending side.

@@ -4,8 +4,11 @@
 
 use page::{Caveat, Condition, Key, Metric, Unit};
 
+use crate::contradiction::Contradiction;
+use crate::described::Described;
 use crate::found::{Found, Row};
 use crate::json::Document;
+use crate::numbers::Printed;
 use crate::problem::Problem;
 
 pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem> {
@@ -17,33 +20,40 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
         let rate = Condition::from_number((1e9 / interval).round());
         row = row.with(Key::Schedule, "open-loop").with(Key::ScheduleRate, rate);
     }
-    if let Some(length) = params["length"].as_u64().filter(|octets| *octets <= 8_972) {
-        row = row.with(Key::FrameSize, (length + 8 + 20 + 18).max(64));
-    }
+    let length = params["length"].as_f64().filter(|octets| *octets <= 8_972.0);
+    row = row.with_frame(length, 8 + 20 + 18);
     let lost = stats["packet_loss_percent"].as_f64();
     if lost.is_some_and(|percent| percent > 0.0) {
         row = row.doubting(Caveat::SomeLost);
     }
+    let packets = stats["packets_sent"].as_f64();
+    let octets = packets.zip(length).map(|(packets, length)| packets * length);
+    row = row.unless_same("octets-of-count", stats["bytes_sent"].as_f64(), octets);
+    // So many fit into the time, if each waits for its interval.
+    let most = stats["duration"].as_f64().zip(params["interval"].as_f64());
+    let most = most.map(|(duration, interval)| 2.0 + 1.2 * duration / interval);
+    let more = packets.zip(most).filter(|(packets, most)| packets > most);
+    row =
+        row.contradicted(more.map(|(said, most)| Contradiction::new("more-than-time", said, most)));
     let of = |name: &str| document.series(&format!("round_trips.delay.{name}"));
+    let told = |name: &str| stats[name]["mean"].as_f64().map(|value| Printed { value, step: 1.0 });
     if let Some(samples) = of("rtt") {
+        let row = row.clone().unless_same("mean-of-points", told("rtt"), samples.mean());
         found.samples(&row, Metric::Rtt, samples, 1.0);
     } else {
         let told = |name: &str| stats["rtt"][name].as_f64();
-        let Some(mean) = told("mean") else {
-            return Err(Problem::Missing("irtt", "round trips"));
-        };
-        let n = stats["rtt"]["n"].as_u64().unwrap_or(1);
-        let row = row.clone().samples(n);
-        found.mean(&row, Metric::Rtt, Unit::Nanoseconds, mean);
-        for (name, q) in [("min", 0.0), ("median", 0.5), ("max", 1.0)] {
-            if let Some(value) = told(name) {
-                found.at(&row, Metric::Rtt, q, value);
-            }
-        }
+        let mean = told("mean").ok_or(Problem::Missing("irtt", "round trips"))?;
+        let points = [("min", 0.0), ("median", 0.5), ("max", 1.0)];
+        let points = points.into_iter().filter_map(|(name, q)| Some((q, told(name)?)));
+        let described = Described::new(&points.collect::<Vec<_>>(), Some(mean));
+        let row = row.clone().samples(stats["rtt"]["n"].as_u64().unwrap_or(1));
+        found.distribution(&row, Metric::Rtt, &described.with(told("stddev"), 1.0));
     }
-    for (name, direction) in [("send", "forward"), ("receive", "reverse")] {
+    let ways = [("send", "send_delay", "forward"), ("receive", "receive_delay", "reverse")];
+    for (name, summary, direction) in ways {
         if let Some(delays) = of(name) {
             let row = row.clone().with(Key::Direction, direction).doubting(Caveat::ClocksApart);
+            let row = row.unless_same("mean-of-points", told(summary), delays.mean());
             found.samples(&row, Metric::OneWayDelay, delays, 1.0);
         }
     }

@@ -7,8 +7,10 @@
 mod around;
 mod checks;
 mod contradiction;
+mod described;
 mod ethr;
 pub mod fio;
+mod fio_parts;
 mod fio_terse;
 mod fio_text;
 mod flent;

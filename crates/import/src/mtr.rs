@@ -3,6 +3,8 @@
 //! Never reports the stations before it: the number of echoes they answer is their own limit, and
 //! not a property of the path through them.
 
+use std::collections::BTreeMap;
+
 use page::{Caveat, Key, Metric, Unit};
 use serde_json::Value;
 
@@ -26,35 +28,24 @@ pub(crate) struct Mtr {
     payload: Option<f64>,
 }
 
-/// Last router or host so far; values that were not read are NaN.
+/// Last router or host so far.
 #[derive(Debug, Clone)]
 struct Station {
     name: String,
-    lost_percent: f64,
-    sent: f64,
-    mean: f64,
-    best: f64,
-    worst: f64,
+    /// Numbers by the name of their column.
+    numbers: BTreeMap<String, f64>,
     /// Step of the printed times, in milliseconds.
     step: f64,
 }
 
 impl Station {
     fn new(name: &str, step: f64) -> Self {
-        let [lost_percent, sent, mean, best, worst] = [f64::NAN; 5];
-        Self { name: name.to_owned(), lost_percent, sent, mean, best, worst, step }
+        Self { name: name.to_owned(), numbers: BTreeMap::new(), step }
     }
 
-    /// Sets one of its numbers, by the name of its column.
+    /// Sets one of its numbers; `Loss%` is `Loss` in XML.
     fn set(&mut self, column: &str, value: f64) {
-        match column {
-            "Loss%" | "Loss" => self.lost_percent = value,
-            "Snt" => self.sent = value,
-            "Avg" => self.mean = value,
-            "Best" => self.best = value,
-            "Wrst" => self.worst = value,
-            _ => {}
-        }
+        self.numbers.insert(column.trim_end_matches('%').to_owned(), value);
     }
 }
 
@@ -144,26 +135,25 @@ impl Mtr {
 impl Station {
     fn add_to(&self, payload: Option<f64>, to: Option<&str>, found: &mut Found) {
         // mtr's size is that of the IP packet.
-        let octets = payload.filter(|octets| (28.0..=9_000.0).contains(octets));
         // A report names its own host, and not its destination.
         let is_there = to.is_some_and(|to| self.name.contains(to));
         let row = Row::new("mtr")
             .with(Key::To, self.name.clone())
-            .with_known(Key::FrameSize, octets.map(|octets| (octets as u64 + 18).max(64)))
+            .with_frame(payload.filter(|octets| *octets >= 28.0), 18)
             .doubting_if(!is_there, Caveat::DestinationUnknown)
             .doubting(Caveat::SoftwareTimestamps);
-        let lost = self.lost_percent / 100.0;
-        let sent = self.sent.is_finite() && self.sent > 0.0;
-        if !sent || !(0.0..=1.0).contains(&lost) {
+        let of = |column: &str| self.numbers.get(column).copied().unwrap_or(f64::NAN);
+        let (lost, sent) = (of("Loss") / 100.0, of("Snt"));
+        if !(sent > 0.0 && (0.0..=1.0).contains(&lost)) {
             return;
         }
-        let times = [self.best, self.mean, self.worst].map(|ms| ms * MS);
+        let times = ["Best", "Avg", "Wrst"].map(|column| of(column) * MS);
         if lost < 1.0 && times.iter().all(|ns| ns.is_finite()) {
-            let answered = (self.sent * (1.0 - lost)).round() as u64;
+            let answered = (sent * (1.0 - lost)).round() as u64;
             let row = row.clone().samples(answered);
             found.coarse(&row, Metric::Rtt, times, self.step * MS);
         }
-        found.add(&row.samples(self.sent as u64), Metric::LossRatio, Unit::Ratio, lost);
+        found.add(&row.samples(sent as u64), Metric::LossRatio, Unit::Ratio, lost);
     }
 }
 
@@ -172,14 +162,12 @@ pub(crate) fn of_json(value: &Value, found: &mut Found) -> Result<(), Problem> {
     let report = &value["report"];
     let last = report["hubs"].as_array().and_then(|hubs| hubs.last());
     let hub = last.ok_or(Problem::Missing("mtr", "station that answered"))?;
-    let number = |name: &str| hub[name].as_f64();
-    let all = [number("Loss%"), number("Snt"), number("Avg"), number("Best"), number("Wrst")];
-    let [Some(lost_percent), Some(sent), Some(mean), Some(best), Some(worst)] = all else {
-        return Err(Problem::Missing("mtr", "numbers of its last station"));
-    };
-    let name = hub["host"].as_str().unwrap_or("?").to_owned();
-    let station = Station { name, lost_percent, sent, mean, best, worst, step: 0.001 };
-    let octets = report["mtr"]["psize"].as_str().and_then(crate::numbers::number);
+    let mut station = Station::new(hub["host"].as_str().unwrap_or("?"), 0.001);
+    for column in ["Loss%", "Snt", "Avg", "Best", "Wrst"] {
+        let number = hub[column].as_f64();
+        station.set(column, number.ok_or(Problem::Missing("mtr", "numbers of its last station"))?);
+    }
+    let octets = report["mtr"]["psize"].as_str().and_then(number);
     station.add_to(octets, report["mtr"]["dst"].as_str(), found);
     Ok(())
 }

@@ -9,6 +9,7 @@ use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, begins, behind, number, printed};
 use crate::reader::Reader;
+use crate::series::Series;
 
 const CONVENTION: &str = "bus-bandwidth";
 const GIGABYTES: f64 = 8e9;
@@ -22,6 +23,8 @@ pub(crate) struct Nccl {
     /// Number of columns, once its heading was seen.
     begun: bool,
     columns: usize,
+    /// Bus bandwidths of all rows.
+    all: Series,
 }
 
 impl Reader for Nccl {
@@ -57,7 +60,9 @@ impl Nccl {
         if rest.starts_with("Avg bus bandwidth")
             && let Some(mean) = behind(rest, ":")
         {
+            let counted = self.all.mean().map(|mean| Printed::near(mean * GIGABYTES, 0.02));
             let row = self.row().with(Key::Statistic, "mean").on_line(found.at);
+            let row = row.unless_same("mean-of-rows", mean * GIGABYTES, counted);
             found.add(&row, Metric::Goodput, Unit::BitsPerSecond, mean * GIGABYTES);
         }
         let known = is_around("nccl-tests", rest);
@@ -72,7 +77,7 @@ impl Nccl {
     }
 
     /// Reads `1048576 262144 float sum -1 58.1 18.0 33.8 0 57.9 18.1 33.9 0`.
-    fn size(&self, line: &str, found: &mut Found) -> bool {
+    fn size(&mut self, line: &str, found: &mut Found) -> bool {
         let words: Vec<&str> = line.split_whitespace().collect();
         let Some(octets) = words.first().and_then(|word| number(word)) else { return false };
         if words.len() != self.columns {
@@ -80,8 +85,15 @@ impl Nccl {
         }
         // Time, algorithm and bus bandwidth, wrong results: out of place, then in place.
         let Some(at) = words.len().checked_sub(8).filter(|at| *at >= 4) else { return false };
+        let ratio = |from: usize| {
+            let (algorithm, bus) = (printed(words[from + 1])?, printed(words[from + 2])?);
+            let value = bus.value / algorithm.value;
+            let step = bus.step / bus.value + algorithm.step / algorithm.value;
+            (algorithm.value > 0.0).then_some(Printed { value, step: value * step })
+        };
         for (name, four) in [("out-of-place", &words[at..at + 4]), ("in-place", &words[at + 4..])] {
             let Some(bus) = number(four[2]) else { return false };
+            self.all.push(bus);
             let wrong = number(four[3]).filter(|wrong| *wrong > 0.0);
             let row = self.row().with(Key::Message, octets.max(0.0) as u64).on_line(found.at);
             let row = row.with(Key::Pattern, name);
@@ -89,6 +101,8 @@ impl Nccl {
             let wrong = wrong.map(|counted| Contradiction { code, said: 0.0, counted });
             let row = row.contradicted(wrong);
             let row = row.contradicted(rate(octets, four));
+            // Both ways the bus carries the same multiple.
+            let row = row.unless_same("bus-of-algorithm", ratio(at), ratio(at + 4));
             // A printed zero is less than the last digit.
             let bound = (bus <= 0.0).then_some(page::AT_MOST);
             let bus = if bus <= 0.0 { 0.01 } else { bus };

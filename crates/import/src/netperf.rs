@@ -9,8 +9,9 @@ use page::{Caveat, Key, Metric, Unit};
 
 use crate::checks::Counts;
 use crate::contradiction::Contradiction;
+use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, behind, between, number, printed};
+use crate::numbers::{Printed, behind, between, number, numbers, printed};
 use crate::reader::Reader;
 
 /// Reader of netperf's text.
@@ -34,6 +35,8 @@ struct Test {
     /// Values that omni names.
     named: BTreeMap<String, String>,
     heads: Vec<String>,
+    /// Octets in the unit of the rate and seconds of the interim results.
+    interim: (f64, f64),
 }
 
 impl Reader for Netperf {
@@ -80,7 +83,11 @@ fn bits(unit: &str) -> Option<f64> {
 
 impl Test {
     fn take(&mut self, line: &str) -> bool {
-        if line.starts_with("!!! ") || line.starts_with("Interim result:") {
+        if let Some(own) = numbers("Interim result: # *over # seconds ~", line) {
+            self.interim = (self.interim.0 + own[0] * own[1], self.interim.1 + own[1]);
+            return true;
+        }
+        if line.starts_with("!!! ") {
             return true;
         }
         if let Some((name, value)) = line.split_once('=')
@@ -184,18 +191,14 @@ impl Test {
                 };
                 let row = row.with(Key::Message, octets.max(0.0) as u64);
                 let counts = Counts { lost: out - arrived, all: *out, percent: None };
-                let counted = Printed { value: arrived * octets * 8.0 / seconds, step: 0.0 };
-                let counted = Printed {
-                    step: 0.02 * counted.value + counted.value * 0.01 / seconds,
-                    ..counted
+                let counted = |messages: f64| {
+                    Printed::near(messages * octets * 8.0 / seconds, 0.02 + 0.01 / seconds)
                 };
-                let row = row.contradicted(counts.contradiction()).contradicted(
-                    Contradiction::unless_same(
-                        "rate-of-octets",
-                        Printed::exact(rate * bits),
-                        counted,
-                    ),
-                );
+                let of_sender = sent.last().map(|rate| rate * bits);
+                let row = row
+                    .contradicted(counts.contradiction())
+                    .unless_same("rate-of-octets", of_sender, counted(*out))
+                    .unless_same("rate-of-octets", rate * bits, counted(*arrived));
                 found.goodput(&row, rate * bits);
                 counts.add_to(&row, *seconds, found);
             }
@@ -207,6 +210,9 @@ impl Test {
                     first.get(4)
                 };
                 if let Some(rate) = rate {
+                    let (moved, seconds) = self.interim;
+                    let own = (seconds > 0.0).then(|| Printed::near(moved / seconds * bits, 0.05));
+                    let row = row.unless_same("rate-of-intervals", rate * bits, own);
                     found.goodput(&row.doubting(Caveat::SenderOnly), rate * bits);
                 }
             }
@@ -249,16 +255,17 @@ impl Test {
             .or_else(|| us(["Round Trip Latency usec/tran", "RT_LATENCY"]).filter(|ns| *ns > 0.0));
         // With several instances at once the rates are added up, and 1 / rate is no round trip.
         let of_rate = transactions.filter(|rate| *rate > 0.0 && self.is_request());
-        let contradiction = mean.zip(of_rate).and_then(|(mean, rate)| {
-            let counted = Printed { value: 1e9 / rate, step: 0.1 * mean };
-            Contradiction::unless_same("mean-of-rate", Printed::exact(mean), counted)
-        });
+        let counted = of_rate.map(|rate| Printed::near(1e9 / rate, 0.1));
+        let contradiction = Contradiction::unless_same("mean-of-rate", mean, counted);
         let points: Vec<(f64, f64)> =
             points.into_iter().filter_map(|(q, names)| Some((q, us(names)?))).collect();
         let stream = self.name.contains("STREAM") || self.name.contains("MAERTS");
         if !stream {
             let row = row.clone().doubting(Caveat::SoftwareTimestamps).contradicted(contradiction);
-            found.distribution(&row, Metric::Rtt, &points, mean);
+            let seconds = self.named(["Elapsed Time (sec)", "ELAPSED_TIME"]).unwrap_or(1.0);
+            let n = transactions.map(|rate| (rate * seconds) as u64);
+            let described = Described::new(&points, mean).with(None, 1e3);
+            found.distribution(&row, Metric::Rtt, &described.of_samples(n));
         }
         if let (Some(rate), Some(bits)) = (rate, bits(unit)) {
             found.goodput(&row.doubting(Caveat::SenderOnly), rate * bits);

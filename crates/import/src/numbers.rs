@@ -15,6 +15,16 @@ impl Printed {
         Self { value, step: 0.0 }
     }
 
+    /// Creates a number that may be wrong by a share of itself.
+    pub(crate) const fn near(value: f64, share: f64) -> Self {
+        Self { value, step: share * value }
+    }
+
+    #[must_use]
+    pub(crate) fn plus_step(self, step: f64) -> Self {
+        Self { step: self.step + step, ..self }
+    }
+
     #[must_use]
     pub(crate) fn times(self, by: f64) -> Self {
         Self { value: self.value * by, step: self.step * by }
@@ -24,6 +34,29 @@ impl Printed {
     pub(crate) fn agrees(self, other: Self) -> bool {
         let near = self.step + other.step + 1e-6 * self.value.abs().max(other.value.abs());
         (self.value - other.value).abs() <= near
+    }
+}
+
+/// Number that an output tells, or that follows from others; or that is not there.
+pub(crate) trait Told {
+    fn told(self) -> Option<Printed>;
+}
+
+impl Told for Printed {
+    fn told(self) -> Option<Printed> {
+        Some(self)
+    }
+}
+
+impl Told for f64 {
+    fn told(self) -> Option<Printed> {
+        Some(Printed::exact(self))
+    }
+}
+
+impl<T: Told> Told for Option<T> {
+    fn told(self) -> Option<Printed> {
+        self.and_then(T::told)
     }
 }
 
@@ -130,10 +163,14 @@ pub(crate) fn prefix(letter: Option<char>, step: f64) -> Option<f64> {
     }
 }
 
-/// Parses a number with a unit letter: `7.1G`, `488.3K`, `61K`, `4K`.
-pub(crate) fn scaled(word: &str, step: f64) -> Option<f64> {
-    let (value, unit) = leading(word)?;
-    Some(value * prefix(unit.chars().next(), step)?)
+/// Parses the number at a text's start, with the letter of its unit in steps of `step`: `7.1G`,
+/// `14.01 Mpps`, `61K`, `4096B`.
+pub(crate) fn scaled(text: &str, step: f64) -> Option<Printed> {
+    let text = text.trim_start();
+    let (own, unit) = text.split_at(number_end(text));
+    let is_letter = |c: &char| c.is_ascii_alphabetic() && !matches!(c, 'B' | 'b' | 'p');
+    let letter = unit.trim_start().chars().next().filter(is_letter);
+    Some(printed(own)?.times(prefix(letter, step)?))
 }
 
 /// Text between two others, the nearest first.
@@ -208,9 +245,14 @@ fn matches_any<'a>(behind: &str, line: &'a str, found: &mut Vec<&'a str>) -> boo
 
 /// Numbers at the `#` of a shape that the line fits; texts at a `*` are left out.
 pub(crate) fn numbers(shape: &str, line: &str) -> Option<Vec<f64>> {
+    all_printed(shape, line).map(|all| all.into_iter().map(|one| one.value).collect())
+}
+
+/// Numbers as [`numbers`] has them, each as it is printed.
+pub(crate) fn all_printed(shape: &str, line: &str) -> Option<Vec<Printed>> {
     let kinds = shape.chars().filter(|c| matches!(c, '#' | '*'));
     let found = fits(shape, line)?;
-    kinds.zip(found).filter(|(kind, _)| *kind == '#').map(|(_, text)| number(text)).collect()
+    kinds.zip(found).filter(|(kind, _)| *kind == '#').map(|(_, text)| printed(text)).collect()
 }
 
 /// True if a line fits one of these shapes.

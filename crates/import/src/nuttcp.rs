@@ -6,7 +6,6 @@
 use page::{Caveat, Key, Metric, Unit};
 
 use crate::checks::Counts;
-use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, fits, fits_any, number, printed};
 use crate::reader::Reader;
@@ -43,10 +42,6 @@ impl Reader for Nuttcp {
         "nuttcp"
     }
 
-    fn begins(&self, _line: &str) -> bool {
-        false
-    }
-
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
         let Some((line, is_sum)) = Moved::parse(line) else {
             return self.intervals.is_some() && fits_any(&["nuttcp~"], line);
@@ -56,13 +51,10 @@ impl Reader for Nuttcp {
             return true;
         }
         let own = self.intervals.take();
-        let contradiction = own.and_then(|own| {
-            // The end of the run is in no interval.
-            let own = Printed { step: own.bits.step + 0.05 * own.bits.value, ..own.bits };
-            let (said, own) = (line.bits.times(0.125), own.times(0.125));
-            Contradiction::unless_same("octets-of-intervals", said, own)
-        });
-        line.add_to(&Row::new("nuttcp").contradicted(contradiction), found);
+        // The end of the run is in no interval.
+        let own = own.map(|own| own.bits.plus_step(0.05 * own.bits.value).times(0.125));
+        let row = Row::new("nuttcp");
+        line.add_to(&row.unless_same("octets-of-intervals", line.bits.times(0.125), own), found);
         true
     }
 
@@ -117,13 +109,12 @@ impl Moved {
 
     fn add_to(&self, row: &Row, found: &mut Found) {
         let counted = self.bits.times(1.0 / self.seconds);
-        let step = counted.step + counted.value * 0.011 / self.seconds;
-        let rate = Printed { step, ..counted };
+        let rate = counted.plus_step(counted.value * 0.011 / self.seconds);
         let udp = self.counts.is_some();
         let row = row
             .clone()
             .with(Key::Protocol, if udp { "udp" } else { "tcp" })
-            .contradicted(Contradiction::unless_same("rate-of-octets", self.bits_per_second, rate))
+            .unless_same("rate-of-octets", self.bits_per_second, rate)
             .contradicted(self.counts.and_then(|counts| counts.contradiction()))
             .doubting_if(udp, Caveat::GapLoss);
         found.goodput(&row, self.bits_per_second.value);

@@ -5,8 +5,10 @@
 
 use page::{Caveat, Key, Metric, Unit};
 
+use crate::contradiction::Contradiction;
+use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{begins, number};
+use crate::numbers::{Printed, begins, number};
 use crate::reader::Reader;
 
 /// Quantity in a table's second column, by the test's name.
@@ -34,6 +36,10 @@ pub(crate) struct Osu {
     /// Column of latency or bandwidth in the heading, and the number of columns.
     column: Option<usize>,
     columns: usize,
+    /// Columns of messages a second, and of the least and the most latency.
+    messages: Option<usize>,
+    least: Option<usize>,
+    most: Option<usize>,
 }
 
 impl Reader for Osu {
@@ -62,7 +68,16 @@ impl Reader for Osu {
         let values = values.filter(|values| self.columns == values.len());
         let Some((values, at)) = values.zip(self.column) else { return false };
         if let Some((name, told)) = self.test {
-            add_result(name, told, values[0], values[at], found);
+            let of = |column: Option<usize>| column.map(|at| values[at]);
+            // In megabytes a second.
+            let counted = of(self.messages).map(|rate| rate * values[0] / 1e6);
+            let counted = counted.map(|rate| Printed::near(8e6 * rate, 0.01).plus_step(8e4));
+            let rate = Contradiction::unless_same("rate-of-octets", 8e6 * values[at], counted);
+            let ends = of(self.least).zip(of(self.most));
+            let order = ends.and_then(|(least, most)| {
+                Described::by_ends([least, values[at], most]).with(None, 0.01).contradiction(0)
+            });
+            add_result(name, told, values[0], values[at], rate.or(order), found);
         }
         true
     }
@@ -81,17 +96,27 @@ impl Osu {
         let names: Vec<&str> = line.trim_start_matches("# ").split_whitespace().collect();
         let of = |name: &str| names.iter().position(|other| *other == name);
         self.columns = names.len();
+        self.messages = of("Messages/s");
+        (self.least, self.most) = (of("MinLatency(us)"), of("MaxLatency(us)"));
         self.column =
             ["Latency(us)", "AvgLatency(us)", "Bandwidth(MB/s)", "MB/s"].into_iter().find_map(of);
         self.column.is_some()
     }
 }
 
-fn add_result(name: &'static str, told: Told, octets: f64, value: f64, found: &mut Found) {
+fn add_result(
+    name: &'static str,
+    told: Told,
+    octets: f64,
+    value: f64,
+    contradiction: Option<Contradiction>,
+    found: &mut Found,
+) {
     let row = Row::new("osu")
         .with(Key::Test, name.trim_start_matches("MPI ").trim_end_matches(" Test").to_lowercase())
         .with(Key::Message, octets.max(0.0) as u64)
         .with_known(Key::Direction, (told == Told::BothWays).then_some("total"))
+        .contradicted(contradiction)
         .on_line(found.at);
     if told == Told::HalfRoundTrip {
         let row = row.doubting(Caveat::HalfRoundTrip).doubting(Caveat::SoftwareTimestamps);

@@ -6,19 +6,20 @@
 use page::{Caveat, Key, Metric};
 
 use crate::around::is_around;
-use crate::contradiction::Contradiction;
+use crate::described::Described;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, number};
 use crate::reader::Reader;
 
 /// Columns of a table, as its headings name them.
-const COLUMNS: [(&str, Column); 10] = [
+const COLUMNS: [(&str, Column); 11] = [
     ("#bytes", Column::Bytes),
     ("#iterations", Column::Iterations),
     ("t_min[", Column::Quantile(0.0)),
     ("t_max[", Column::Quantile(1.0)),
     ("t_typical[", Column::Quantile(0.5)),
     ("t_avg[", Column::Mean),
+    ("t_stdev[", Column::Deviation),
     ("99% percentile[", Column::Quantile(0.99)),
     ("99.9% percentile[", Column::Quantile(0.999)),
     ("BW average[", Column::Bandwidth),
@@ -31,6 +32,7 @@ enum Column {
     Iterations,
     Quantile(f64),
     Mean,
+    Deviation,
     Bandwidth,
     /// Messages per second, in millions.
     Rate,
@@ -84,8 +86,6 @@ impl Reader for Perftest {
         }
         is_line(line)
     }
-
-    fn end(&mut self, _found: &mut Found) {}
 }
 
 fn is_test(name: &str) -> bool {
@@ -102,7 +102,7 @@ fn is_line(line: &str) -> bool {
 impl Perftest {
     /// True for a heading whose columns are all known.
     fn head(&mut self, line: &str) -> bool {
-        const OTHERS: [&str; 4] = ["BW peak[", "t_stdev[", "tps average", "CPU_Util["];
+        const OTHERS: [&str; 3] = ["BW peak[", "tps average", "CPU_Util["];
         let known = COLUMNS.iter().filter_map(|(name, column)| Some((line.find(name)?, *column)));
         let others = OTHERS.iter().filter_map(|name| Some((line.find(name)?, Column::Other)));
         let mut columns: Vec<(usize, Column)> = known.chain(others).collect();
@@ -125,14 +125,12 @@ impl Perftest {
             .on_line(found.at)
             .samples(of(Column::Iterations).unwrap_or(1.0).max(0.0) as u64);
         if let Some(rate) = of(Column::Bandwidth) {
-            let counted = of(Column::Bytes).zip(of(Column::Rate));
-            let row = row.clone().contradicted(counted.and_then(|(octets, millions)| {
-                let counted = 8e6 * octets * millions;
-                let counted = Printed { value: counted, step: 0.01 * counted + 8.0 * octets };
-                let said = Printed { value: rate * self.unit, step: 0.01 * self.unit };
-                Contradiction::unless_same("rate-of-octets", said, counted)
-            }));
-            found.goodput(&row.clone().doubting(Caveat::SenderOnly), rate * self.unit);
+            let counted = of(Column::Bytes).zip(of(Column::Rate)).map(|(octets, millions)| {
+                Printed::near(8e6 * octets * millions, 0.01).plus_step(8.0 * octets)
+            });
+            let said = Printed { value: rate * self.unit, step: 0.01 * self.unit };
+            let row = row.clone().unless_same("rate-of-octets", said, counted);
+            found.goodput(&row.doubting(Caveat::SenderOnly), rate * self.unit);
         }
         let scale = if half { 2e3 } else { 1e3 };
         let row = row.doubting_if(half, Caveat::HalfRoundTrip).doubting(Caveat::SoftwareTimestamps);
@@ -141,6 +139,9 @@ impl Perftest {
             _ => None,
         };
         let points: Vec<(f64, f64)> = all().filter_map(point).collect();
-        found.distribution(&row, Metric::Rtt, &points, of(Column::Mean).map(|mean| mean * scale));
+        let told = |column| of(column).map(|us| us * scale);
+        let described = Described::new(&points, told(Column::Mean));
+        let described = described.with(told(Column::Deviation), 0.01 * scale);
+        found.distribution(&row, Metric::Rtt, &described);
     }
 }

@@ -8,8 +8,9 @@ use page::{Caveat, Key, Metric, Unit};
 
 use crate::around::is_around;
 use crate::contradiction::Contradiction;
+use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, begins, fits, fits_any, leading, numbers, printed};
+use crate::numbers::{Printed, all_printed, begins, fits_any, leading, numbers, printed};
 use crate::reader::Reader;
 use crate::series::Series;
 
@@ -48,6 +49,8 @@ pub(crate) struct Ping {
     /// Octets of the IP packet's payload, or of the packet.
     data_octets: Option<f64>,
     packet_octets: Option<f64>,
+    /// Smallest and largest size that replies have.
+    sizes: Option<(f64, f64)>,
     replies: Series,
     /// Further answers to one request, which BSD counts in its summary.
     duplicates: Series,
@@ -56,8 +59,11 @@ pub(crate) struct Ping {
     /// Sent and received, as in the summary, and the lost share in percent.
     counts: Option<(f64, f64)>,
     percent: Option<Printed>,
-    /// Minimum, mean and maximum, in nanoseconds.
+    /// Minimum, mean and maximum, and the deviation if it is printed, in nanoseconds.
     summary: Option<[Printed; 3]>,
+    deviation: Option<f64>,
+    /// True if the summary counts duplicates too.
+    has_duplicates: bool,
     /// Number of Cisco's marks for answers.
     marks: f64,
 }
@@ -138,7 +144,14 @@ impl Ping {
             // In other languages the payload stands before the packet in brackets.
             let other = words.iter().find(|word| fits_any(&["#(#)"], word)).copied();
             self.data_octets = sized.map(|two| two[0]).or(other).and_then(octets);
+            let packet = words.iter().find_map(|word| numbers("#(#)", word));
+            self.packet_octets = packet.map(|own| own[1]);
         }
+    }
+
+    fn sized(&mut self, octets: f64) {
+        let (least, most) = self.sizes.unwrap_or((octets, octets));
+        self.sizes = Some((least.min(octets), most.max(octets)));
     }
 
     fn push(&mut self, time: Printed) {
@@ -164,6 +177,10 @@ impl Ping {
             let Some(time) = scale.and_then(|scale| Some(value?.times(scale))) else {
                 return printed(last).is_some() && fits_any(&["# * *seq=# *=#"], line);
             };
+            if let Some((octets, _)) = leading(line).filter(|(_, rest)| rest.starts_with(" bytes"))
+            {
+                self.sized(octets);
+            }
             if line.ends_with("(DUP!)") {
                 self.duplicates.push(time.value);
             } else {
@@ -175,12 +192,16 @@ impl Ping {
             (self.begun, self.coarse) = (true, true);
             if let Some(time) = time {
                 self.packet_octets = Some(octets);
+                self.sized(octets);
                 self.push(time);
             }
             return true;
         }
         let is_reply = line.contains("ms") && fits_any(&REPLIES, line);
         self.coarse |= is_reply;
+        if let Some(own) = REPLIES[..2].iter().find_map(|shape| numbers(shape, line)) {
+            self.sized(own[0]);
+        }
         is_reply
     }
 
@@ -202,12 +223,17 @@ impl Ping {
         }
         if let Some(own) = numbers("Success rate is # percent (#/#)~", line) {
             self.counts = Some((own[2], own[1]));
-            self.percent = Some(Printed { value: own[0], step: 1.0 });
+            self.percent = Some(Printed { value: 100.0 - own[0], step: 1.0 });
             return true;
         }
         if let Some(own) = numbers("sent=# received=# packet-loss=#%~", line) {
             self.counts = Some((own[0], own[1]));
             self.percent = Some(Printed { value: own[2], step: 1.0 });
+            return true;
+        }
+        // In Italian the lost have a line of their own.
+        if let (Some(own), Some((sent, _))) = (numbers("* = # (#%~", line), self.counts) {
+            self.percent = Some(Printed { value: 100.0 * own[0] / sent, step: 0.5 });
             return true;
         }
         let parts: Vec<&str> = line.split([',', '，', '、']).collect();
@@ -224,6 +250,7 @@ impl Ping {
         let share = share.split_whitespace().last().and_then(printed);
         // Some versions truncate it to a whole number.
         self.percent = share.map(|share| Printed { step: share.step.max(0.1), ..share });
+        self.has_duplicates = line.contains('+');
         self.counts = Some(counts);
         true
     }
@@ -232,11 +259,8 @@ impl Ping {
     /// …`.
     fn summed_up(&mut self, line: &str) -> bool {
         let in_order = |shape: &str, order: [usize; 3], unit: f64| {
-            let found = fits(shape, line)?;
-            let own = shape.chars().filter(|c| matches!(c, '#' | '*')).zip(found);
-            let own: Vec<&str> = own.filter(|(kind, _)| *kind == '#').map(|(_, t)| t).collect();
-            let of = |at: usize| Some(printed(own[at])?.times(unit));
-            Some([of(order[0])?, of(order[1])?, of(order[2])?])
+            let own = all_printed(shape, line)?;
+            Some(order.map(|at| own[at].times(unit)))
         };
         let is_own = self.begun || begins(&["rtt ", "round-trip ", "Success rate"], line);
         if !is_own || line.contains("xmt/") {
@@ -250,6 +274,9 @@ impl Ping {
         };
         let Some(summary) = unix().or_else(windows).or_else(mikrotik) else { return false };
         // mdev is the population's deviation; it is not imported.
+        let deviation = numbers("*min/avg/max/*=^#/#/#/#~", line);
+        // Some versions print none of few replies.
+        self.deviation = deviation.map(|own| own[3] * MS).filter(|ns| *ns > 0.0);
         self.summary = Some(summary);
         // MikroTik and Cisco sum up in the line of their counts.
         self.counted(line);
@@ -274,14 +301,12 @@ impl Ping {
     }
 
     fn row(&self) -> Row {
-        let header = if self.ipv6 { 40 } else { 20 };
+        let header = if self.ipv6 { 40.0 } else { 20.0 };
         // ICMP and IP headers, MAC header and FCS; a frame is at least 64.
-        let within = |octets: &f64| (0.0..=9_000.0).contains(octets);
-        let data = self.data_octets.filter(within).map(|data| data as u64 + 26 + header);
-        let packet = self.packet_octets.filter(within).map(|octets| octets as u64 + 18);
+        let packet = self.data_octets.map(|data| data + 8.0 + header).or(self.packet_octets);
         Row::new("ping")
             .with(Key::Protocol, "icmp")
-            .with_known(Key::FrameSize, data.or(packet).map(|octets| octets.max(64)))
+            .with_frame(packet, 18)
             .with_known(Key::IpVersion, self.ipv6.then_some("ipv6"))
             .doubting(Caveat::SoftwareTimestamps)
     }
@@ -306,7 +331,10 @@ impl Ping {
             if coarse {
                 found.coarse(&row, Metric::Rtt, times, MS);
             } else {
-                found.summary(&row, Metric::Rtt, times);
+                let step = self.summary.map_or(0.0, |all| all[0].step);
+                let described = Described::by_ends(times).with(self.deviation, step);
+                let described = described.of_samples(self.has_duplicates.then_some(0));
+                found.distribution(&row, Metric::Rtt, &described);
             }
         }
         let Some((sent, received)) = self.counts.filter(|_| impossible.is_none()) else { return };
@@ -320,13 +348,30 @@ impl Ping {
     /// Contradiction of the summary with its own share, or with the replies' lines.
     fn contradiction(&self) -> Option<Contradiction> {
         let (sent, received) = self.counts?;
-        let lost = Printed::exact(100.0 * (1.0 - received / sent).max(0.0));
+        let lost = 100.0 * (1.0 - received / sent).max(0.0);
         let share = self.percent.filter(|_| sent > 0.0);
-        let share = share.and_then(|said| Contradiction::unless_same("loss-percent", said, lost));
+        let share = Contradiction::unless_same("loss-percent", share, lost);
         let lines = self.marks.max(self.replies.count as f64);
         let count = (lines > 0.0 && (lines - received).abs() >= 1.0)
             .then(|| Contradiction::new("count-of-replies", received, lines));
-        share.or(count).or_else(|| self.times())
+        share.or(count).or_else(|| self.size()).or_else(|| self.times())
+    }
+
+    /// Contradiction of the payload with the packet, or with the replies' sizes.
+    fn size(&self) -> Option<Contradiction> {
+        let said = self.data_octets.or(self.packet_octets)?;
+        let counted = match (self.data_octets, self.packet_octets, self.sizes) {
+            // The headers of ICMP and IP, and up to 40 octets of IP options.
+            (Some(data), Some(packet), _) => packet - (packet - data).clamp(28.0, 68.0),
+            (Some(data), None, Some((least, most))) => {
+                // Windows counts the payload alone.
+                let header = if self.coarse { 0.0 } else { 8.0 };
+                (data + header).clamp(least, most) - header
+            }
+            (None, _, Some((least, most))) => least + most - said,
+            _ => return None,
+        };
+        Contradiction::unless_same("payload-of-replies", said, counted)
     }
 
     fn times(&self) -> Option<Contradiction> {

@@ -6,7 +6,7 @@
 use page::{Caveat, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
-use crate::numbers::{grouped, nanoseconds, prefix};
+use crate::numbers::{Printed, grouped, nanoseconds, prefix};
 use crate::reader::Reader;
 
 /// Reader of qperf's text.
@@ -65,6 +65,8 @@ struct Test {
     bits_per_second: Option<f64>,
     message: Option<f64>,
     received: Option<f64>,
+    /// Messages a second.
+    rate: Option<f64>,
 }
 
 impl Test {
@@ -88,6 +90,7 @@ impl Test {
             "bw" | "recv_bw" => (&mut self.bits_per_second, bits(value, unit), !is_latency),
             "msg_size" => (&mut self.message, octets(value, unit), true),
             "loc_recv_msgs" => (&mut self.received, Some(value), true),
+            "msg_rate" => (&mut self.rate, messages(value, unit), true),
             "send_bw" => return !is_latency,
             _ => return true,
         };
@@ -116,12 +119,22 @@ impl Test {
             let row = row.clone().samples(n).doubting_if(half, Caveat::HalfRoundTrip);
             let row = row.doubting(Caveat::SoftwareTimestamps);
             let times = if half { 2.0 } else { 1.0 };
+            let counted = self.rate.map(|rate| Printed::near(1e9 / rate, 0.02));
+            let row = row.unless_same("mean-of-rate", told, counted);
             found.mean(&row, Metric::Rtt, Unit::Nanoseconds, times * told);
         }
         if let Some(bits) = self.bits_per_second {
+            let counted = self.rate.zip(self.message);
+            let counted = counted.map(|(rate, octets)| Printed::near(8.0 * rate * octets, 0.02));
+            let row = row.unless_same("rate-of-octets", bits, counted);
             found.goodput(&row, bits);
         }
     }
+}
+
+/// Parses `117 K/sec`.
+fn messages(value: f64, unit: &str) -> Option<f64> {
+    Some(value * prefix(unit.strip_suffix("/sec")?.chars().next(), 1000.0)?)
 }
 
 /// Parses `1.18 GB/sec`, `9.4 Gb/sec`, `117700000 bytes/sec`.

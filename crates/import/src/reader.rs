@@ -7,9 +7,11 @@ pub(crate) trait Reader {
     /// Name of the tool.
     fn tool(&self) -> &'static str;
     /// True if another result begins with the line, which ends the one before.
-    fn begins(&self, line: &str) -> bool;
+    fn begins(&self, _line: &str) -> bool {
+        false
+    }
     /// Reads a line; true if it is the tool's. Results may be added at once or at the end.
     fn line(&mut self, line: &str, found: &mut Found) -> bool;
     /// Ends the result, and adds the remaining figures.
-    fn end(&mut self, found: &mut Found);
+    fn end(&mut self, _found: &mut Found) {}
 }

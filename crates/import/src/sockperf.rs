@@ -6,8 +6,10 @@
 use page::{Caveat, Key, Metric, Unit};
 
 use crate::around::is_around;
+use crate::contradiction::Contradiction;
+use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{begins, behind, number, numbers, share};
+use crate::numbers::{Printed, begins, behind, number, numbers, share};
 use crate::reader::Reader;
 
 /// Reader of sockperf's text.
@@ -54,6 +56,8 @@ impl Reader for Sockperf {
 struct Seen {
     /// Mean of half or whole round trips, in microseconds.
     mean: Option<f64>,
+    twice: Option<Contradiction>,
+    deviation: Option<f64>,
     points: Vec<(f64, f64)>,
     n: u64,
     protocol: Option<&'static str>,
@@ -70,15 +74,15 @@ impl Seen {
     /// Reads a line; true if sockperf prints it.
     fn take(&mut self, line: &str) -> bool {
         self.message = behind(line, "message size is").or(self.message);
+        self.deviation = behind(line, "(std-dev=").or(self.deviation);
         let of = |shape: &str| numbers(shape, line).map(|own| own[0]);
-        if let Some(mean) = of("sockperf: Summary: Latency is # usec")
-            .or_else(|| of("sockperf: ====> avg-latency=#~"))
-        {
-            self.mean = Some(mean);
-        } else if let Some(mean) = of("sockperf: Summary: Round trip is # usec")
-            .or_else(|| of("sockperf: ====> avg-rtt=#~"))
-        {
-            (self.mean, self.whole) = (Some(mean), true);
+        let half = ["sockperf: Summary: Latency is # usec", "sockperf: ====> avg-latency=#~"];
+        let whole = ["sockperf: Summary: Round trip is # usec", "sockperf: ====> avg-rtt=#~"];
+        if let Some(mean) = half.into_iter().find_map(of) {
+            self.mean(mean);
+        } else if let Some(mean) = whole.into_iter().find_map(of) {
+            self.mean(mean);
+            self.whole = true;
         } else if let Some(rate) = of("sockperf: Summary: Message Rate is #~") {
             self.messages = Some(rate);
         } else if let Some(mega) = of("sockperf: Summary: BandWidth is #~") {
@@ -101,24 +105,38 @@ impl Seen {
         true
     }
 
+    /// Takes a mean, which is printed twice.
+    fn mean(&mut self, mean: f64) {
+        let before = self.mean.replace(mean).unwrap_or(mean);
+        let [said, counted] = [mean, before].map(|us| Printed { value: us * 1e3, step: 2.0 });
+        let twice = Contradiction::unless_same("latency-of-parts", said, counted);
+        self.twice = self.twice.or(twice);
+    }
+
     fn add_to(self, found: &mut Found) {
         let message = self.message.filter(|octets| *octets >= 0.0).map(|octets| octets as u64);
         let row = Row::new("sockperf").with_known(Key::Protocol, self.protocol);
         let row = row.with_known(Key::Message, message);
         if let (Some(messages), Some(octets)) = (self.messages, self.octets) {
+            let counted = self.message.map(|size| 8.0 * messages * size);
+            let counted = counted.map(|bits| Printed::near(bits, 2e-3).plus_step(1e4));
             let row = row.clone().doubting(Caveat::SenderOnly);
+            let row = row.unless_same("rate-of-octets", 8.0 * octets, counted);
             found.add(&row, Metric::Sent, Unit::FramesPerSecond, messages);
             found.goodput(&row, 8.0 * octets);
         }
         let Some(mean) = self.mean else { return };
         let row = row
             .samples(self.n)
+            .contradicted(self.twice)
             .doubting_if(!self.whole, Caveat::HalfRoundTrip)
             .doubting_if(self.lost > 0.0, Caveat::SomeLost)
             .doubting(Caveat::SoftwareTimestamps);
         let scale = if self.whole { 1e3 } else { 2e3 };
         let points = self.points.into_iter().filter(|(q, _)| (0.0..=1.0).contains(q));
         let points: Vec<(f64, f64)> = points.map(|(q, told)| (q, scale * told)).collect();
-        found.distribution(&row, Metric::Rtt, &points, Some(scale * mean));
+        let described = Described::new(&points, Some(scale * mean));
+        let deviation = self.deviation.map(|deviation| scale * deviation);
+        found.distribution(&row, Metric::Rtt, &described.with(deviation, 0.01 * scale));
     }
 }

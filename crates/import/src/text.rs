@@ -45,7 +45,8 @@ fn readers() -> Vec<Box<dyn Reader>> {
 
 pub(crate) fn read(from: impl BufRead) -> Result<Imported, ImportError> {
     let mut source = Source::new(from);
-    let mut read = Read::default();
+    let slots = readers().into_iter().map(|reader| Slot { reader, span: None }).collect();
+    let mut read = Read { slots, ..Read::default() };
     while let Some(piece) = source.piece().map_err(unreadable)? {
         if piece.contains(&0) && read.lines < HEAD {
             return Err(ImportError::NotText);
@@ -103,10 +104,9 @@ struct Span {
     has_unread: bool,
 }
 
+#[derive(Default)]
 struct Read {
-    readers: Vec<Box<dyn Reader>>,
-    /// Span of each reader's unfinished result.
-    spans: Vec<Option<Span>>,
+    slots: Vec<Slot>,
     /// Reader of the last line: it is asked first.
     latest: usize,
     found: Found,
@@ -122,24 +122,10 @@ struct Read {
     fences: usize,
 }
 
-impl Default for Read {
-    fn default() -> Self {
-        let readers = readers();
-        Self {
-            spans: vec![None; readers.len()],
-            readers,
-            latest: 0,
-            found: Found::default(),
-            objects: Objects::default(),
-            lines: 0,
-            taken: None,
-            unread: Vec::new(),
-            unread_lines: 0,
-            prefixed: 0,
-            prefix: None,
-            fences: 0,
-        }
-    }
+/// Reader, and the span of its unfinished result.
+struct Slot {
+    reader: Box<dyn Reader>,
+    span: Option<Span>,
 }
 
 impl Read {
@@ -152,7 +138,7 @@ impl Read {
             // The rest of a line longer than any tool's is not read, and was reported.
         } else {
             self.note_unread(number, line);
-            for span in self.spans.iter_mut().flatten() {
+            for span in self.slots.iter_mut().filter_map(|slot| slot.span.as_mut()) {
                 span.unread = span.unread.or(Some(number));
             }
         }
@@ -205,17 +191,18 @@ impl Read {
     fn is_somebodys(&mut self, number: usize, line: &str) -> bool {
         self.found.at = number;
         let latest = self.latest;
-        let others = (0..self.readers.len()).filter(|at| *at != latest);
+        let others = (0..self.slots.len()).filter(|at| *at != latest);
         for at in std::iter::once(latest).chain(others) {
-            if self.readers[at].begins(line) {
+            if self.slots[at].reader.begins(line) {
                 self.close(at);
             }
             let before = self.found.figures.len();
-            if self.readers[at].line(line, &mut self.found) {
+            let slot = &mut self.slots[at];
+            if slot.reader.line(line, &mut self.found) {
                 self.latest = at;
-                self.taken = Some((number, self.readers[at].tool()));
+                self.taken = Some((number, slot.reader.tool()));
                 let new = Span { first: number, last: number, unread: None, has_unread: false };
-                let span = self.spans[at].get_or_insert(new);
+                let span = slot.span.get_or_insert(new);
                 span.has_unread |= span.unread.take().is_some();
                 span.last = number;
                 let span = *span;
@@ -229,8 +216,9 @@ impl Read {
     /// Ends a reader's result.
     fn close(&mut self, at: usize) {
         let before = self.found.figures.len();
-        self.readers[at].end(&mut self.found);
-        if let Some(mut span) = self.spans[at].take() {
+        let slot = &mut self.slots[at];
+        slot.reader.end(&mut self.found);
+        if let Some(mut span) = slot.span.take() {
             // A line that follows at once may have been the result's last.
             span.has_unread |= span.unread == Some(span.last + 1);
             self.stamp(before, span);
@@ -255,7 +243,7 @@ impl Read {
     }
 
     fn end(mut self, last: usize) -> Result<Imported, ImportError> {
-        for at in 0..self.readers.len() {
+        for at in 0..self.slots.len() {
             self.close(at);
         }
         self.objects.end(&mut self.found);

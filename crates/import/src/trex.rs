@@ -7,7 +7,7 @@ use page::{Caveat, Key, Metric, Unit};
 use crate::around::is_around;
 use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, begins, leading, prefix, printed};
+use crate::numbers::{Printed, begins, scaled};
 use crate::reader::Reader;
 
 /// Names of the reported rows.
@@ -50,7 +50,8 @@ impl Reader for Trex {
         let Some(at) = ROWS.iter().position(|row| *row == name) else {
             return is_around("trex", line);
         };
-        let numbers: Option<Vec<Printed>> = cells.into_iter().map(cell).collect();
+        let numbers: Option<Vec<Printed>> =
+            cells.into_iter().map(|cell| scaled(cell, 1000.0)).collect();
         let is_new = numbers.is_some() && self.rows[at].is_none();
         if is_new {
             self.rows[at] = numbers;
@@ -61,14 +62,6 @@ impl Reader for Trex {
     fn end(&mut self, found: &mut Found) {
         std::mem::take(self).add_to(found);
     }
-}
-
-/// Parses `14.01 Mpps`, `0 pps`, `123456789`.
-fn cell(text: &str) -> Option<Printed> {
-    let (_, unit) = leading(text)?;
-    let number = printed(&text[..text.len() - unit.len()])?;
-    let letter = unit.trim().trim_end_matches("pps").trim_end_matches("pkts").chars().next();
-    Some(number.times(prefix(letter, 1000.0)?))
 }
 
 impl Trex {
@@ -84,10 +77,8 @@ impl Trex {
             let row = row.contradicted(self.of_ports(2)).contradicted(self.of_ports(3));
             let (sent, received) = (sent.value, received.value);
             // Counts of a running test include frames still in flight.
-            let row = row.samples(sent.max(0.0) as u64).doubting(Caveat::GapLoss);
-            if sent > 0.0 && received <= sent {
-                found.add(&row, Metric::LossRatio, Unit::Ratio, 1.0 - received / sent);
-            }
+            let row = row.doubting(Caveat::GapLoss);
+            found.loss(&row, sent, received);
         }
     }
 

@@ -8,7 +8,7 @@ use page::Caveat;
 use crate::around::is_around;
 use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, leading, number, prefix, printed};
+use crate::numbers::{Printed, number, scaled};
 use crate::reader::Reader;
 
 /// Reader of uperf's text.
@@ -61,10 +61,9 @@ impl Reader for Uperf {
         let read = std::mem::take(self);
         let has_moved = |moved: &Moved| moved.octets.value > 0.0;
         // The total has what all transactions moved, or one of them is missing.
-        let missing = read.total.and_then(|total| {
-            let moved = Printed { value: read.moved, step: 0.02 * read.moved };
-            Contradiction::unless_same("octets-of-intervals", total.octets, moved)
-        });
+        let moved = Printed::near(read.moved, 0.02);
+        let total = read.total.map(|total| total.octets);
+        let missing = Contradiction::unless_same("octets-of-intervals", total, moved);
         let most = read.most.filter(|most| has_moved(most) && missing.is_none());
         if let Some(moved) = most.or(read.total.filter(has_moved)) {
             let row = Row::new("uperf").doubting(Caveat::SenderOnly);
@@ -87,23 +86,16 @@ impl Moved {
     fn parse(line: &str) -> Option<Self> {
         let (before, after) = line.split_once("(s) =")?;
         let (octets, seconds) = before.split_once(char::is_whitespace)?.1.split_once('/')?;
-        let unit = |text: &str, step: f64| {
-            let (_, rest) = leading(text)?;
-            let number = printed(&text[..text.len() - rest.len()])?;
-            let letter = rest.chars().next().filter(|c| !matches!(c, 'B' | 'b' | '/'));
-            Some(number.times(prefix(letter, step)?))
-        };
         let rate = after.split_whitespace().next()?;
-        let octets = unit(octets.trim(), 1024.0)?;
+        let octets = scaled(octets, 1024.0)?;
         let is_rate = rate.ends_with("b/s") || rate == "0";
-        let bits_per_second = unit(rate, 1000.0).filter(|_| is_rate)?;
+        let bits_per_second = scaled(rate, 1000.0).filter(|_| is_rate)?;
         Some(Self { octets, seconds: number(seconds)?, bits_per_second })
     }
 
     fn contradiction(&self) -> Option<Contradiction> {
         let counted = self.octets.times(8.0 / self.seconds);
-        let step = counted.step + counted.value * 0.01 / self.seconds;
-        let counted = Printed { step, ..counted };
+        let counted = counted.plus_step(counted.value * 0.01 / self.seconds);
         Contradiction::unless_same("rate-of-octets", self.bits_per_second, counted)
     }
 }

@@ -31,8 +31,11 @@ pub(super) struct Tail {
     pub counts: Option<Counts>,
     pub retransmits: Option<f64>,
     pub cwnd: Option<f64>,
-    /// Number of a bounceback's round trips, and their minimum, mean and maximum in milliseconds.
-    pub round_trips: Option<(f64, [f64; 3])>,
+    pub round_trips: Option<RoundTrips>,
+    /// Number of datagrams that their sender counts.
+    pub datagrams: Option<f64>,
+    /// Datagrams that arrived in a second.
+    pub per_second: Option<f64>,
     /// True if a sender of datagrams prints these counts.
     pub sends_datagrams: bool,
     pub receiver: bool,
@@ -40,6 +43,18 @@ pub(super) struct Tail {
     pub omitted: bool,
     /// True if only iperf 2 prints it.
     pub is_two: bool,
+}
+
+/// Round trips of a bounceback.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RoundTrips {
+    pub count: f64,
+    /// Minimum, mean, maximum and deviation in milliseconds.
+    pub least: f64,
+    pub mean: f64,
+    pub most: f64,
+    pub deviation: f64,
+    pub per_second: f64,
 }
 
 /// Columns after the rate, as named by the last heading.
@@ -123,9 +138,14 @@ impl Line {
             return None;
         }
         let counted = self.bytes.times(8.0 / seconds);
-        let counted =
-            Printed { step: counted.step + counted.value * self.time_step / seconds, ..counted };
-        Contradiction::unless_same("rate-of-octets", self.bits_per_second, counted)
+        let counted = counted.plus_step(counted.value * self.time_step / seconds);
+        let rate = Contradiction::unless_same("rate-of-octets", self.bits_per_second, counted);
+        let told = self.tail.per_second.filter(|rate| *rate > 0.0).zip(self.tail.counts);
+        let of_counts = told.and_then(|(said, counts)| {
+            let counted = Printed::near((counts.all - counts.lost) / seconds, 0.02).plus_step(1.0);
+            Contradiction::unless_same("datagrams-of-count", said, counted)
+        });
+        rate.or(of_counts)
     }
 }
 
@@ -169,6 +189,7 @@ impl Tail {
             // Only TCP has a single number in its sum of the sent data.
             tail.retransmits = (heading.retransmits || tail.sender).then_some(*count);
             tail.sends_datagrams = heading.datagrams;
+            tail.datagrams = heading.datagrams.then_some(*count);
             return Some(tail);
         }
         if let Some([again, value, unit]) = fits("# # *", text).as_deref() {
@@ -184,6 +205,7 @@ impl Tail {
     fn datagrams(&mut self, text: &str) -> Option<()> {
         let plain = || fits("# ms #/^# (*%)", text).or_else(|| fits("#/^# (*%)", text));
         let enhanced = fits("# ms #/^# (*%) */*/*/* ms # pps ~", text);
+        self.per_second = enhanced.as_ref().and_then(|found| number(found[8]));
         let enhanced = enhanced.map(|found| found[..4].to_vec());
         self.is_two = enhanced.is_some();
         let found = enhanced.or_else(plain)?;
@@ -212,8 +234,11 @@ impl Tail {
             let window = heading.window.and_then(|at| found[3].split('/').nth(at));
             self.cwnd = window.and_then(window_octets);
         } else if let Some(found) = numbers("#=#/#/#/# ms # */# us # rps", text) {
-            self.round_trips = Some((found[0], [found[2], found[1], found[3]]));
-            self.retransmits = Some(found[5]);
+            let [count, mean, least, most, deviation, again, ..] = found[..] else { return None };
+            let per_second = *found.last()?;
+            let round_trips = RoundTrips { count, least, mean, most, deviation, per_second };
+            self.round_trips = Some(round_trips);
+            self.retransmits = Some(again);
         } else if !crate::numbers::fits_any(&OTHERS, text) {
             return None;
         }

@@ -2,7 +2,7 @@
 //!
 //! Owns the choice of the result among them; one interval never represents the run.
 
-use super::line::Line;
+use super::line::{Line, RoundTrips};
 use crate::checks::Counts;
 use crate::contradiction::Contradiction;
 use crate::numbers::Printed;
@@ -20,6 +20,8 @@ pub(super) struct Stream {
     intervals: Intervals,
     /// True if a client of datagrams said so after its sum (before 3.7).
     pub sent_datagrams: bool,
+    /// Number of datagrams that the sender told beside its lines.
+    pub sent: Option<f64>,
     pub is_ended: bool,
 }
 
@@ -33,13 +35,27 @@ struct Intervals {
     seconds: f64,
     bytes: Printed,
     counts: Option<Counts>,
+    datagrams: Option<f64>,
     again: Option<f64>,
     cwnd: Option<f64>,
     sends_datagrams: bool,
+    /// First contradiction in one of them.
+    broken: Option<Contradiction>,
     /// True if one is missing between two others.
     has_gap: bool,
     /// End of the omitted intervals, which do not count.
     omitted: f64,
+}
+
+/// Known facts about a test.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Test {
+    /// True for version 3.
+    pub three: bool,
+    pub udp: bool,
+    pub reverse: bool,
+    /// Octets of a datagram.
+    pub size: Option<f64>,
 }
 
 /// Result of one stream, or of several together.
@@ -50,7 +66,7 @@ pub(super) struct Outcome {
     pub counts: Option<Counts>,
     pub retransmits: Option<f64>,
     pub cwnd: Option<f64>,
-    pub round_trips: Option<(f64, [f64; 3])>,
+    pub round_trips: Option<RoundTrips>,
     /// True if the sender's count stands for what arrived.
     pub of_sender: bool,
     pub is_report: bool,
@@ -75,13 +91,16 @@ impl Intervals {
         if self.count == 0 {
             (self.first, self.last) = (line.from, line.from);
             (self.counts, self.again) = (line.tail.counts, line.tail.retransmits);
+            self.datagrams = line.tail.datagrams;
             self.only = Some(line.clone());
         } else {
             let counts = self.counts.zip(line.tail.counts);
             self.counts = counts.map(|(a, b)| Counts::sum(&[a, b]));
             self.again = self.again.zip(line.tail.retransmits).map(|(a, b)| a + b);
+            self.datagrams = self.datagrams.zip(line.tail.datagrams).map(|(a, b)| a + b);
             self.only = None;
         }
+        self.broken = self.broken.or_else(|| line.contradiction());
         self.has_gap |= (line.from - self.last).abs() > 0.02 + 0.01 * line.length();
         self.last = self.last.max(line.to);
         self.count += 1;
@@ -146,7 +165,8 @@ impl Stream {
 
     /// Result, from the first available source: the receiver's count, a line that reports losses,
     /// the sender's count, the intervals.
-    pub(super) fn result(&self, three: bool, udp: bool, reverse: bool) -> Option<Outcome> {
+    pub(super) fn result(&self, test: &Test) -> Option<Outcome> {
+        let Test { three, udp, reverse, size } = *test;
         let sent = self.sender.as_ref();
         let sum = self.report.as_ref().or(self.receiver.as_ref()).or(self.whole.as_ref());
         let again = sent.and_then(|line| line.tail.retransmits);
@@ -189,7 +209,7 @@ impl Stream {
         if three && udp && is_unmarked && is_sum {
             self.arrived(&mut result);
         }
-        result = self.checked(result, three && udp, sum);
+        result = self.checked(result, three && udp, sum, size);
         result.cwnd = self.intervals.cwnd.into_iter().chain(result.cwnd).reduce(f64::max);
         Some(result)
     }
@@ -211,7 +231,13 @@ impl Stream {
 
     /// Checks the sum against its own numbers and against the intervals; of two contradictions the
     /// one derived from more of them is reported.
-    fn checked(&self, result: Outcome, old: bool, sum: Option<&Line>) -> Outcome {
+    fn checked(
+        &self,
+        result: Outcome,
+        old: bool,
+        sum: Option<&Line>,
+        size: Option<f64>,
+    ) -> Outcome {
         let own = &self.intervals;
         let counts = result.counts.zip(own.counts).filter(|_| sum.is_some());
         let of_counts = counts.and_then(|(sum, parts)| sum.against_intervals(&parts));
@@ -220,15 +246,58 @@ impl Stream {
         }
         let stuck = result.counts.and_then(|counts| counts.against_intervals(&Counts::default()));
         let of_line = |line: &Line| line.contradiction();
-        let lines = [sum, self.sender.as_ref(), own.only.as_ref()];
+        let lines = [sum, self.sender.as_ref()];
         let mut of_lines = lines.into_iter().flatten().filter(|line| line.bytes.value > 0.0);
         let contradiction = result
             .contradiction
+            .or_else(|| result.counts?.contradiction())
             .or_else(|| stuck.filter(|of| of.code == "stuck-counter"))
             .or_else(|| of_lines.find_map(of_line))
-            .or_else(|| self.octets(old));
+            .or(own.broken)
+            .or_else(|| self.octets(old))
+            .or_else(|| self.again())
+            .or_else(|| self.datagrams(sum, size));
         let counts = result.counts.filter(|_| stuck.is_none_or(|of| of.code != "stuck-counter"));
         Outcome { counts, contradiction, ..result }
+    }
+
+    /// Contradiction if the summary has other retransmits than its intervals.
+    fn again(&self) -> Option<Contradiction> {
+        let own = &self.intervals;
+        let sums = [self.sender.as_ref(), self.whole.as_ref()];
+        let sum = sums.into_iter().flatten().find(|line| own.cover(line))?;
+        Contradiction::unless_same("retransmits-of-intervals", sum.tail.retransmits, own.again)
+    }
+
+    /// Contradiction if more datagrams are counted than were sent, or if their number and size make
+    /// other octets.
+    fn datagrams(&self, sum: Option<&Line>, size: Option<f64>) -> Option<Contradiction> {
+        let counts = |line: &Line| line.tail.counts;
+        let of_sender = self.sender.as_ref().and_then(counts).map(|counts| counts.all);
+        let sent = self.sent.or(of_sender).or(self.intervals.datagrams);
+        let told = sum.and_then(counts).filter(Counts::can_be);
+        let more = told.zip(sent).filter(|(told, sent)| told.all > 1.01 * sent + 2.0);
+        if let Some((told, sent)) = more {
+            return Some(Contradiction::new("more-than-sent", told.all, sent));
+        }
+        let counted =
+            self.intervals.counts.filter(|_| sum.is_some_and(|sum| self.intervals.cover(sum)));
+        let apart = told.zip(counted).filter(|(told, own)| {
+            // The last interval may miss what came late.
+            (told.all - own.all).abs() > 0.05 * own.all + 10.0
+        });
+        if let Some((told, own)) = apart {
+            return Some(Contradiction::new("sent-of-intervals", told.all, own.all));
+        }
+        let line = sum.or(self.sender.as_ref()).or(self.intervals.only.as_ref())?;
+        let (size, sent) = (size?, counts(line).map(|counts| counts.all).or(sent)?);
+        let arrived = counts(line).map_or(sent, |counts| counts.all - counts.lost);
+        // Some versions write the sender's octets beside the receiver's losses.
+        let differ = |count: f64| {
+            let counted = Printed::near(count * size, 0.01).plus_step(2.0 * size);
+            Contradiction::unless_same("octets-of-count", line.bytes, counted)
+        };
+        differ(sent).and_then(|_| differ(arrived))
     }
 
     /// Contradiction if the intervals' octets match neither the receiver's nor the sender's.
@@ -238,8 +307,7 @@ impl Stream {
         let sums = sums.into_iter().flatten().chain(self.whole.as_ref().filter(|_| !old));
         let covered: Vec<&Line> = sums.filter(|line| own.cover(line)).collect();
         // One of them may contain the data in flight at the end.
-        let late =
-            Printed { value: own.bytes.value, step: own.bytes.step + 0.03 * own.bytes.value };
+        let late = own.bytes.plus_step(0.03 * own.bytes.value);
         let differ =
             |line: &Line| Contradiction::unless_same("octets-of-intervals", line.bytes, late);
         let all: Option<Vec<Contradiction>> = covered.into_iter().map(differ).collect();

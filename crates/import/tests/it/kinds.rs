@@ -1,7 +1,6 @@
 //! Kinds of faults that a reader of pasted outputs can have, each held over all stored outputs:
 //! whatever the tool, no figure is wrong in silence.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use import::{Imported, read};
@@ -127,53 +126,6 @@ fn an_output_that_breaks_off_says_so() {
             .collect();
         cut
     }));
-}
-
-/// Kind 6: one number replaced. What is printed twice finds it out; what is printed once can't. So
-/// many in a hundred of the figures that change are to say so, by tool.
-#[test]
-fn a_replaced_number_is_found_out_where_it_is_printed_twice() {
-    let mut found: BTreeMap<String, (usize, usize)> = BTreeMap::new();
-    for (fixture, text, whole) in texts() {
-        let lines: Vec<&str> = text.lines().collect();
-        let step = lines.len().div_ceil(10);
-        for at in (0..lines.len()).step_by(step) {
-            for changed_line in replaced(lines[at]) {
-                let mut all = lines.clone();
-                all[at] = &changed_line;
-                let Ok(read) = read(all.join("\n").as_bytes()) else { continue };
-                let count = found.entry(fixture.tool.clone()).or_default();
-                for figure in read.figures.iter().filter(|f| !is_among(f, &whole.figures)) {
-                    count.1 += 1;
-                    count.0 += usize::from(is_marked(figure, &whole.figures));
-                }
-            }
-        }
-    }
-    eprintln!("replaced numbers found out, and figures changed, by tool: {found:?}");
-    for (tool, least) in
-        [("ping", 60), ("iperf3", 60), ("iperf", 40), ("nuttcp", 60), ("uperf", 60)]
-    {
-        let (marked, changed) = found[tool];
-        assert!(100 * marked >= least * changed, "{tool}: {marked} of {changed}");
-    }
-}
-
-/// The line with each of its first numbers doubled.
-fn replaced(line: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    let mut at = 0;
-    while let Some(begin) = line[at..].find(|c: char| c.is_ascii_digit()).map(|next| at + next) {
-        let rest = &line[begin..];
-        let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());
-        let own = &rest[..end];
-        if let (Ok(value), true) = (own.parse::<f64>(), out.len() < 8) {
-            let digits = own.split_once('.').map_or(0, |(_, behind)| behind.len());
-            out.push(format!("{}{:.digits$}{}", &line[..begin], 2.0 * value, &rest[end..]));
-        }
-        at = begin + end;
-    }
-    out
 }
 
 /// Kind 9: of requests and responses no tool's figure is a throughput.

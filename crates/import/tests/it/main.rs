@@ -7,3 +7,4 @@ mod garbled;
 mod kinds;
 mod outputs;
 mod real_tools;
+mod replaced;

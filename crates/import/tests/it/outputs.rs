@@ -213,6 +213,18 @@ fn our_own_rows_are_understood_whatever_their_schema() {
     }
 }
 
+/// Outputs as they were published: none contradicts itself.
+#[test]
+fn no_published_output_is_accused() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/import");
+    for entry in std::fs::read_dir(folder).expect("the corpus") {
+        let path = entry.expect("an entry").path();
+        let Ok(from) = read(&std::fs::read(&path).expect("a corpus file")) else { continue };
+        let accused = from.figures.iter().find(|f| f.caveats.contains(&Caveat::SelfContradictory));
+        assert!(accused.is_none(), "{}: {accused:?}", path.display());
+    }
+}
+
 #[test]
 fn what_is_no_result_is_named() {
     let mixed = b"hello\nround-trip min/avg/max = 1/2/3 ms\nworld\n";

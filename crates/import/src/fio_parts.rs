@@ -1,0 +1,124 @@
+//! Operations and latencies of fio, as all of its formats tell them, and their figures.
+//!
+//! Owns the consistency check by Little's law: with a constant number of operations in flight,
+//! operations per second follow from their mean latency. Never reads a line.
+
+use page::{Caveat, Key, Metric, Unit};
+
+use crate::contradiction::Contradiction;
+use crate::described::Described;
+use crate::found::{Found, Row};
+
+/// Largest accepted relative difference of the two.
+pub(crate) const LITTLE: f64 = 0.02;
+
+/// Kinds of operations.
+pub(crate) const KINDS: [&str; 3] = ["read", "write", "trim"];
+
+/// Quantiles that are imported; fio prints seventeen more.
+pub(crate) const POINTS: [f64; 3] = [0.5, 0.99, 0.999];
+
+/// Reads or writes, with the values that both of fio's formats report.
+pub(crate) struct Part {
+    pub name: &'static str,
+    pub per_second: f64,
+    pub mean_latency: Option<f64>,
+    pub count: u64,
+}
+
+/// Adds operations per second and mean latency, of each kind and of all, with the result of the
+/// check by Little's law.
+pub(crate) fn add_parts(found: &mut Found, row: &Row, parts: &[&Part], under_way: Option<f64>) {
+    let parts: Vec<&Part> = parts.iter().copied().filter(|part| part.per_second > 0.0).collect();
+    let all: f64 = parts.iter().map(|part| part.per_second).sum();
+    let weight = |part: &Part| if part.count > 0 { part.count as f64 } else { part.per_second };
+    let weights: f64 = parts.iter().map(|part| weight(part)).sum();
+    let means = parts.iter().map(|part| Some(part.mean_latency? * weight(part)));
+    let mean = means.sum::<Option<f64>>().filter(|_| weights > 0.0).map(|sum| sum / weights);
+    let from_latency = mean.filter(|ns| *ns > 0.0).zip(under_way);
+    let from_latency = from_latency.map(|(ns, under_way)| under_way * 1e9 / ns);
+    let from_latency = from_latency.filter(|predicted| *predicted > 0.0);
+    // More operations than their latency allows are impossible; fewer are possible, if a job was
+    // not always busy.
+    let row = row
+        .clone()
+        .doubting_if(
+            from_latency.is_some_and(|most| all > (1.0 + LITTLE) * most),
+            Caveat::Inconsistent,
+        )
+        .doubting_if(
+            from_latency.is_some_and(|most| all < (1.0 - LITTLE) * most),
+            Caveat::LoadHeldBack,
+        );
+    let whole =
+        row.clone().with(Key::Operation, "all").samples(parts.iter().map(|p| p.count).sum());
+    if all > 0.0 {
+        found.add(&whole, Metric::Iops, Unit::OperationsPerSecond, all);
+    }
+    if let Some(mean) = mean {
+        found.mean(&whole, Metric::IoLatency, Unit::Nanoseconds, mean);
+    }
+    if let Some(predicted) = from_latency {
+        let estimate = whole.with(Key::Estimate, "from-latency");
+        found.add(&estimate, Metric::Iops, Unit::OperationsPerSecond, predicted);
+    }
+    for part in parts {
+        let row = row.clone().with(Key::Operation, part.name).samples(part.count);
+        found.add(&row, Metric::Iops, Unit::OperationsPerSecond, part.per_second);
+        if let Some(mean) = part.mean_latency {
+            found.mean(&row, Metric::IoLatency, Unit::Nanoseconds, mean);
+        }
+    }
+}
+
+/// Adds the imported quantiles of a distribution.
+pub(crate) fn add_points(found: &mut Found, row: &Row, points: &[(f64, f64)], is_whole: bool) {
+    let completion = (!is_whole).then_some("completion");
+    let row = row.clone().with_known(Key::Latency, completion);
+    let row = row.contradicted(Described::new(points, None).contradiction(0));
+    for (q, value) in points.iter().filter(|(q, _)| POINTS.contains(q)) {
+        found.at(&row, Metric::IoLatency, *q, *value);
+    }
+}
+
+/// Latency of a kind: least, mean and most, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Latency {
+    pub ends: [f64; 3],
+    pub deviation: Option<f64>,
+    /// Largest error of the printed ends, and of the mean.
+    pub step: f64,
+    pub mean_step: f64,
+}
+
+impl Latency {
+    pub(crate) fn described(&self) -> Described {
+        Described::by_ends(self.ends).with(self.deviation, self.step)
+    }
+
+    /// Contradiction if a latency is not that of its two parts; engines that wait for each
+    /// operation print no submission.
+    pub(crate) fn of_parts(latencies: [Option<Self>; 3], count: f64) -> Option<Contradiction> {
+        let [slat, clat, lat] = latencies;
+        let ([least, mean, most], [_, said, said_most]) = (clat?.ends, lat?.ends);
+        let step = clat?.step.max(lat?.step);
+        let mean_step = clat?.mean_step.max(lat?.mean_step);
+        let submission = slat.map(|slat| slat.ends);
+        let (low, high, most) = if let Some([_, own, own_most]) = submission {
+            (mean + own, mean + own, most + own_most)
+        } else {
+            // The little between them is none's that is more than all of it.
+            let between = (said - mean + mean_step).max(0.0) * count;
+            (mean, 1.5 * mean + 1e3, most + between)
+        };
+        let ends = lat?.ends[0];
+        let wrong = [
+            (said, low, said < 0.95 * low - mean_step),
+            (said, high, said > 1.05 * high + mean_step),
+            (said_most, most, said_most > 1.02 * most + step),
+            (ends, least, ends < least - step),
+        ];
+        let (said, counted, _) = wrong.into_iter().find(|(.., is_wrong)| *is_wrong)?;
+        Some(Contradiction::new("latency-of-parts", said, counted))
+    }
+}
