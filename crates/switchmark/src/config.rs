@@ -6,6 +6,7 @@
 pub mod bed;
 pub mod claims;
 pub mod fio_job;
+pub mod host_list;
 pub mod hosts_name;
 pub mod lab_name;
 pub mod lab_ports;
