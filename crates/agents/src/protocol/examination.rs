@@ -69,7 +69,7 @@ pub struct ProbeReply {
 }
 
 /// A port of a host, whether or not a testbed names it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NicFacts {
     /// Name, such as `eth1`.
     pub name: String,
@@ -115,7 +115,7 @@ pub struct PortExamination {
 }
 
 /// An interface as the kernel has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Link {
     /// True if the interface is set up.
     pub up: bool,

@@ -1,0 +1,117 @@
+//! Ports of hosts of which no file tells, and where their cables lead.
+//!
+//! Owns what a look at hosts means. Never reaches a host, and never guesses where a cable leads that
+//! no frame came through.
+
+mod cables;
+
+use agents::controller::Surroundings;
+use agents::protocol::NicFacts;
+use trial::topology::PortRef;
+
+pub use cables::Leads;
+
+/// A host's port, and the findings on it.
+pub struct Port<'a> {
+    /// Host and interface.
+    pub at: PortRef,
+    /// The kernel's facts about the interface.
+    pub nic: &'a NicFacts,
+    /// Far end of the cable; `None` if the port was left alone.
+    pub leads: Option<Leads>,
+}
+
+impl Port<'_> {
+    /// Number of the device at which the port is; `None` if it is at none.
+    pub const fn device(&self) -> Option<usize> {
+        match self.leads {
+            Some(Leads::Device { device, .. }) => Some(device),
+            _ => None,
+        }
+    }
+
+    /// Returns why the port was left alone; `None` if it was not.
+    pub fn reason_left(&self) -> Option<String> {
+        let kept = self.nic.kept.as_ref().filter(|_| self.leads.is_none())?;
+        Some(format!("left alone: {kept}"))
+    }
+}
+
+/// Returns all ports that were found, in the order of the hosts.
+pub fn all(seen: &Surroundings) -> Vec<Port<'_>> {
+    let leads = cables::leads(&seen.proofs);
+    let mut all = Vec::new();
+    for (host, nics) in &seen.nics {
+        for nic in nics {
+            let at = PortRef { host: host.clone(), port: nic.name.clone() };
+            let proven = seen.proofs.iter().position(|proof| proof.port == at);
+            let leads = match (&nic.kept, proven) {
+                (Some(_), _) => None,
+                (None, Some(number)) => Some(leads[number].clone()),
+                (None, None) => Some(Leads::Nowhere),
+            };
+            all.push(Port { at, nic, leads });
+        }
+    }
+    all
+}
+
+/// Returns each host's first port at the device where most hosts have one. Fails with the reason if
+/// a host has none there.
+pub fn at_one_device<'a>(
+    hosts: &[&str],
+    ports: &'a [Port<'_>],
+) -> Result<Vec<&'a PortRef>, String> {
+    let at_device = |host: &str, device: usize| {
+        let mut own = ports.iter().filter(|port| port.at.host == host);
+        own.find(|port| port.device() == Some(device)).map(|port| &port.at)
+    };
+    let count =
+        |device: usize| hosts.iter().filter(|host| at_device(host, device).is_some()).count();
+    let devices = 1..=ports.iter().filter_map(Port::device).max().unwrap_or(0);
+    // Of two with as many hosts, the first.
+    let Some(device) = devices.rev().max_by_key(|device| count(*device)) else {
+        return Err("no port of these hosts hears another's frames at a device".to_owned());
+    };
+    let port = |host: &&str| {
+        let missing = || format!("`{host}` has no port at the device where the others have one");
+        at_device(host, device).ok_or_else(missing)
+    };
+    hosts.iter().map(port).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ports `h1/eth1 1`: at which device each is, or `-`.
+    fn chosen(hosts: &[&str], lines: &[&str]) -> Result<Vec<String>, String> {
+        let nic = NicFacts::default();
+        let port = |line: &&str| {
+            let (at, device) = line.split_once(' ').expect("a blank");
+            let device = device.parse().ok();
+            let leads = device.map(|device| Leads::Device { device, port: 1 });
+            Port { at: at.parse().expect("a port"), nic: &nic, leads }
+        };
+        let ports: Vec<Port<'_>> = lines.iter().map(port).collect();
+        let chosen = at_one_device(hosts, &ports)?;
+        Ok(chosen.into_iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn each_host_has_one_port_at_the_device_of_most() {
+        let check = |lines: &[&str], expected: Result<&[&str], &str>| {
+            let told = chosen(&["a", "b", "c"], lines);
+            match expected {
+                Ok(expected) => assert_eq!(told.expect("ports"), expected, "{lines:?}"),
+                Err(why) => assert!(told.expect_err("none").contains(why), "{lines:?}"),
+            }
+        };
+        check(&["a/1 1", "b/1 1", "c/1 1"], Ok(&["a/1", "b/1", "c/1"]));
+        check(&["a/0 -", "a/1 1", "a/2 1", "b/1 1", "c/9 1"], Ok(&["a/1", "b/1", "c/9"]));
+        check(&["a/1 1", "a/2 2", "b/1 1", "b/2 2", "c/2 2"], Ok(&["a/2", "b/2", "c/2"]));
+        check(&["a/2 2", "a/1 1", "b/1 1", "b/2 2", "c/1 1", "c/2 2"], Ok(&["a/1", "b/1", "c/1"]));
+        check(&["a/1 1", "b/1 1", "c/0 -"], Err("`c` has no port"));
+        check(&["a/1 -", "b/1 -"], Err("no port of these hosts hears another's frames"));
+    }
+}
