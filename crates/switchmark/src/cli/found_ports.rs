@@ -6,7 +6,7 @@
 mod cables;
 
 use agents::controller::Surroundings;
-use agents::protocol::NicFacts;
+use agents::protocol::{Kept, NicFacts};
 use trial::topology::PortRef;
 
 pub use cables::Leads;
@@ -33,7 +33,15 @@ impl Port<'_> {
     /// Returns why the port was left alone; `None` if it was not.
     pub fn reason_left(&self) -> Option<String> {
         let kept = self.nic.kept.as_ref().filter(|_| self.leads.is_none())?;
-        Some(format!("left alone: {kept}"))
+        Some(match kept {
+            Kept::Launcher => "left alone: this host is reached by it".to_owned(),
+            Kept::PartOf(bridge) => format!("left alone: part of {bridge}"),
+            Kept::DefaultRoute => "left alone: the default route leaves by it".to_owned(),
+            Kept::PerhapsLauncher => {
+                "left alone: the default route leaves by it, and perhaps this host is reached by it"
+                    .to_owned()
+            }
+        })
     }
 }
 
