@@ -74,6 +74,7 @@ caveats! {
     RepeatedTrials "repeated-trials" "Some trials were invalid and were repeated; the list of trials says why.";
     NoValidTrial "no-valid-trial" "No trial was valid in as many tries as allowed, so there is no value. The list of trials says what went wrong.";
     SharedMachine "shared-machine" "Hosts and device share this machine and disturb each other: good for comparing, not for a data sheet.";
+    SettingsAsFound "settings-as-found" "An agent may not set up its host's ports (no CAP_NET_ADMIN): offloads and addresses were as the hosts had them, and socket buffers no larger than the kernel allows. Run agents as root to rule out that this shaped the figure.";
     SearchCeiling "search-ceiling" "The search reached the highest rate that could be offered, and the path did not fail: its limit is at or above the figure.";
     WideBracket "wide-bracket" "Between the bracket's ends no trial was valid: the limit lies anywhere in it, and the figure is its lower end.";
     NotResolved "not-resolved" "The difference from the direct cable, or from the control, is smaller than the repetitions resolve. More or longer ones narrow it.";

@@ -18,6 +18,7 @@ use super::own_addresses::OwnAddresses;
 use super::pool::AgentPool;
 use super::program::own_file;
 use super::readiness::Proof;
+use super::rights;
 use super::testbed::LiveTestbed;
 use crate::failed::Failed;
 use crate::hosts::{HostsConfig, Reach};
@@ -47,11 +48,14 @@ pub struct Surroundings {
     pub nics: Vec<(String, Vec<NicFacts>)>,
     /// Ports reached by the frames out of each port that is free to use.
     pub proofs: Vec<Proof>,
+    /// Host whose agent may not send such frames, so that none were sent; `None` if all may.
+    pub without_probes: Option<String>,
 }
 
 impl Surroundings {
     /// Discovers ports and cables. `mark` identifies our own frames. `patient` waits for switches
-    /// with a spanning tree if a port with a link heard nothing.
+    /// with a spanning tree if a port with a link heard nothing. Without the right to send frames,
+    /// only the ports are listed.
     pub fn discover(hosts: &[Known], mark: u32, patient: bool, stop: Stop) -> Result<Self, Failed> {
         let program = own_file()?;
         let config = portless(hosts);
@@ -60,6 +64,9 @@ impl Surroundings {
         let mut pool = AgentPool::new(stop, topology.one_machine());
         launching.start(&topology, None, &mut pool)?;
         let listed = list(hosts, &topology, &mut pool)?;
+        if let Some(host) = rights::without_probes(&topology, &mut pool)? {
+            return Ok(Self { nics: listed, proofs: Vec::new(), without_probes: Some(host) });
+        }
         for (host, (_, nics)) in topology.hosts.iter_mut().zip(&listed) {
             host.ports = nics.iter().filter(|nic| nic.kept.is_none()).map(unknown).collect();
         }
@@ -73,7 +80,7 @@ impl Surroundings {
         // A link that was down reports its speed only now.
         let nics = list(hosts, &topology, &mut pool)?;
         let proofs = prove(&mut LiveTestbed::over(pool, topology, launching), mark, patient)?;
-        Ok(Self { nics, proofs })
+        Ok(Self { nics, proofs, without_probes: None })
     }
 }
 

@@ -9,7 +9,7 @@ use toml::Spanned;
 use trial::topology::PortRef;
 
 use super::options::Measuring;
-use super::{Failure, found_ports, left_deeds, lone};
+use super::{Failure, found_ports, lone};
 use crate::config::host_file::ListedHost;
 use crate::config::listed_hosts::ListedHosts;
 use crate::config::resolved::Testbed;
@@ -33,23 +33,24 @@ pub struct HostFlags {
 #[group(multiple = false)]
 pub struct ListFlags {
     /// Hosts of a file, and their port: a plain list, or one of MPI (slots are not used) [default
-    /// port: looked for by frames]
+    /// port: looked for]
     #[arg(long, value_name = "FILE[:PORT]")]
     hostfile: Option<String>,
-    /// The nodes of this Slurm allocation, and their port [default port: looked for by frames]
+    /// The nodes of this Slurm allocation, and their port [default port: looked for]
     #[arg(long, value_name = "PORT", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     slurm: Option<String>,
 }
 
 impl ListFlags {
-    /// Reads the list that a flag names, and prints its notes; `None` without such a flag.
-    pub fn read(&self) -> Result<Option<ListedHosts>, ConfigError> {
+    /// Reads the list that a flag names, and prints its notes unless `is_quiet`; `None` without such
+    /// a flag.
+    pub fn read(&self, is_quiet: bool) -> Result<Option<ListedHosts>, ConfigError> {
         let listed = match (&self.hostfile, &self.slurm) {
             (Some(file), _) => ListedHosts::from_file(file)?,
             (None, Some(port)) => ListedHosts::from_slurm(port, |name| std::env::var(name).ok())?,
             (None, None) => return Ok(None),
         };
-        for note in &listed.notes {
+        for note in listed.notes.iter().filter(|_| !is_quiet) {
             speak(note);
         }
         Ok(Some(listed))
@@ -78,7 +79,7 @@ pub fn place(flags: &HostFlags, named: Option<&str>, looking: Looking) -> Result
         let name = format!("{}{hosts}", hosts_name::PREFIX);
         return Ok(testbed::from_argument("--hosts", &name)?);
     }
-    let Some(mut listed) = flags.list.read()? else {
+    let Some(mut listed) = flags.list.read(looking.is_quiet)? else {
         return Ok(testbed::from_argument("--testbed", named.unwrap_or(""))?);
     };
     if listed.lack_ports() {
@@ -96,7 +97,6 @@ fn with_ports(listed: ListedHosts, looking: Looking) -> Result<ListedHosts, Fail
         return Err(ConfigError::bare(message, format!("name it: {name_it}")).into());
     }
     let known = known_hosts(&hosts)?;
-    left_deeds::warn_of_all();
     let seen = Surroundings::discover(&known, lone::seed() as u32, false, Stop::new());
     let seen = seen.map_err(|cause| {
         let advice = format!("name the port that they measure by, {name_it}");
@@ -104,7 +104,11 @@ fn with_ports(listed: ListedHosts, looking: Looking) -> Result<ListedHosts, Fail
     })?;
     let ports = found_ports::all(&seen);
     let names: Vec<&str> = known.iter().map(|host| host.name.as_str()).collect();
-    let chosen = found_ports::at_one_device(&names, &ports).map_err(|why| {
+    let chosen = match &seen.without_probes {
+        None => found_ports::at_one_device(&names, &ports),
+        Some(_) => found_ports::in_one_subnet(&names, &ports),
+    };
+    let chosen = chosen.map_err(|why| {
         let hint = format!(
             "name the port, {name_it}; `switchmark testbed new {flag}` shows what each leads to"
         );

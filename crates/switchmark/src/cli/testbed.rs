@@ -75,6 +75,15 @@ pub fn run(verb: &Verb) -> Result<Outcome, Failure> {
     let mark = lone::seed() as u32;
     let seen =
         Surroundings::discover(&hosts, mark, args.patient, stop).map_err(Failure::unusable)?;
+    if let Some(host) = &seen.without_probes {
+        let why = format!(
+            "the agent on `{host}` may not send frames that show where cables lead (no CAP_NET_RAW, \
+             or no CAP_NET_ADMIN)"
+        );
+        let hint = "log in as root, or measure by ports that have addresses: --slurm=eth1, \
+                    --hostfile FILE:eth1, --hosts";
+        return Err(ConfigError::bare(why, hint).into());
+    }
     let ports = found_ports::all(&seen);
     if !args.quiet {
         speak::print_stderr(&table(&ports, args));
@@ -97,7 +106,7 @@ pub fn run(verb: &Verb) -> Result<Outcome, Failure> {
 
 /// The hosts asked for, each with a name of its own.
 fn parse_hosts(args: &New) -> Result<Vec<Known>, ConfigError> {
-    if let Some(listed) = args.list.read()? {
+    if let Some(listed) = args.list.read(args.quiet)? {
         return listed_hosts(&listed, args);
     }
     let mut all: Vec<Known> = Vec::new();
