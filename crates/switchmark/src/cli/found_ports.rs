@@ -1,7 +1,7 @@
 //! Ports of hosts of which no file tells, and where their cables lead.
 //!
-//! Owns what a look at hosts means. Never reaches a host, and never guesses where a cable leads that
-//! no frame came through.
+//! Owns what a look at hosts means. Never reaches a host, and never guesses where a cable leads
+//! that no frame came through.
 
 mod cables;
 

@@ -42,8 +42,8 @@ pub struct ListFlags {
 }
 
 impl ListFlags {
-    /// Reads the list that a flag names, and prints its notes unless `is_quiet`; `None` without such
-    /// a flag.
+    /// Reads the list that a flag names, and prints its notes unless `is_quiet`; `None` without
+    /// such a flag.
     pub fn read(&self, is_quiet: bool) -> Result<Option<ListedHosts>, ConfigError> {
         let listed = match (&self.hostfile, &self.slurm) {
             (Some(file), _) => ListedHosts::from_file(file)?,

@@ -1,5 +1,6 @@
 //! Two or more hosts named on the command line: `root@a:eth1,root@b:eth1` through a device,
-//! `root@a:eth1=root@b:eth1` over a direct cable, `srun:node[001-016]:eth1` with a list in brackets.
+//! `root@a:eth1=root@b:eth1` over a direct cable, `srun:node[001-016]:eth1` with a list in
+//! brackets.
 //!
 //! Owns the short form of a host and the testbed file that it stands for. Never reads a file.
 
