@@ -142,3 +142,36 @@ pub fn known_hosts(hosts: &[ListedHost]) -> Result<Vec<Known>, ConfigError> {
     };
     hosts.iter().map(known).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::command;
+
+    #[test]
+    fn hosts_are_given_in_one_way() {
+        let check = |line: &str, is_accepted: bool| {
+            let words = ["switchmark"].into_iter().chain(line.split_whitespace());
+            let parsed = command().try_get_matches_from(words);
+            assert_eq!(parsed.is_ok(), is_accepted, "{line}: {:?}", parsed.err());
+        };
+        for verb in ["fabric", "accept --claims c", "watch"] {
+            let with = |flags: &str| format!("{verb} {flags}");
+            check(&with("--hosts a:eth1,b:eth1"), true);
+            check(&with("--hostfile f:eth1"), true);
+            check(&with("--slurm"), true);
+            check(&with("--slurm=eth1"), true);
+            check(&with("--slurm --hostfile f"), false);
+            check(&with("--slurm --hosts a:eth1,b:eth1"), false);
+            check(&with(""), false);
+        }
+        check("fabric --testbed lab:bridge --slurm", false);
+        check("fabric --testbed lab:bridge --hostfile f", false);
+        check("fabric --resume 7 --slurm", false);
+        check("watch lab:bridge --slurm", false);
+        check("testbed new --slurm", true);
+        check("testbed new --hostfile f", true);
+        check("testbed new srun:n[1-2]", true);
+        check("testbed new", false);
+        check("testbed new a b --slurm", false);
+    }
+}
