@@ -34,7 +34,7 @@ use crate::speak::print_stderr;
 /// `accept`
 #[derive(Debug, clap::Args)]
 #[command(
-    mut_group("HostFlags", |group| group.conflicts_with("resume")),
+    mut_arg("hosts", |arg| arg.conflicts_with("resume")),
     mut_group("ListFlags", |group| group.conflicts_with("resume"))
 )]
 pub struct Args {

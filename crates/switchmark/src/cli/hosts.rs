@@ -167,6 +167,9 @@ mod tests {
         check("fabric --testbed lab:bridge --slurm", false);
         check("fabric --testbed lab:bridge --hostfile f", false);
         check("fabric --resume 7 --slurm", false);
+        check("fabric --resume 7 --hosts a:eth1,b:eth1", false);
+        check("accept --resume 7 --hosts a:eth1,b:eth1", false);
+        check("fabric --resume 7", true);
         check("watch lab:bridge --slurm", false);
         check("testbed new --slurm", true);
         check("testbed new --hostfile f", true);

@@ -16,7 +16,7 @@ use crate::config::request;
 /// Testbed, and the request to the study.
 #[derive(Debug, clap::Args)]
 #[command(
-    mut_group("HostFlags", |group| group.conflicts_with("resume")),
+    mut_arg("hosts", |arg| arg.conflicts_with("resume")),
     mut_group("ListFlags", |group| group.conflicts_with("resume"))
 )]
 pub struct Args<R: clap::Args> {
