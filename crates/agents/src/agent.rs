@@ -14,6 +14,7 @@ mod facts;
 mod found;
 mod hold;
 mod interrupts;
+mod launcher_connection;
 mod leave;
 mod nics;
 mod offloads;
@@ -32,6 +33,7 @@ use std::thread;
 use cancel::Cancel;
 pub use facts::gather as gather_facts;
 pub use found::{mend, unrestored_changes};
+use launcher_connection::LauncherConnection;
 pub use offloads::describe as describe_ports;
 use state::AgentState;
 use watchdog::Heard;
@@ -69,6 +71,8 @@ fn serve(cancel: &Cancel, connection: Option<String>) -> Result<(), Failed> {
         listen(&mut io::stdin().lock(), &orders, &listening, &heard)
     })?;
 
+    let variable = |name: &str| std::env::var(name).ok();
+    let connection = LauncherConnection::gather(connection.as_deref(), variable);
     let mut duty = AgentState::new(cancel.clone(), connection);
     loop {
         let Request { id, ask } = match requests.recv_timeout(duty.patience()) {

@@ -32,6 +32,7 @@ mod own_addresses;
 mod pool;
 mod program;
 mod readiness;
+mod rights;
 mod sender_split;
 mod site;
 mod stop;

@@ -15,8 +15,8 @@ use std::io::{Read, Write};
 use std::time::Duration;
 
 pub use examination::{
-    Examination, IdleState, Interrupt, Link, NicFacts, PortExamination, PortProbe, ProbeFrame,
-    ProbeReply,
+    Examination, IdleState, Interrupt, Kept, Link, NicFacts, PortExamination, PortProbe,
+    ProbeFrame, ProbeReply,
 };
 pub use facts::{Feature, HostFacts, MachineFacts, PortFacts};
 pub use frame::{FRAME_LIMIT, FrameError};

@@ -6,9 +6,12 @@
 pub mod bed;
 pub mod claims;
 pub mod fio_job;
+pub mod host_file;
+pub mod host_list;
 pub mod hosts_name;
 pub mod lab_name;
 pub mod lab_ports;
+pub mod listed_hosts;
 pub mod models;
 pub mod outline;
 pub mod plan;

@@ -36,6 +36,9 @@ pub struct Topology {
     /// True if hosts outside a lab turned out to share one machine with the device.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared_machine: bool,
+    /// True if agents may not set up ports: settings and addresses are as the hosts have them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub settings_as_found: bool,
 }
 
 /// Linux host with at least one test port.

@@ -7,7 +7,7 @@ use std::num::NonZeroU16;
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-use crate::topology::PortRef;
+use crate::topology::{PortRef, Topology};
 use crate::{Flow, Role, alike};
 
 /// Request from a study to a testbed: a set of flows with their conditions.
@@ -63,6 +63,13 @@ impl Trial {
             by_hand: Vec::new(),
             study: None,
         }
+    }
+
+    /// Leaves offloads as they are on a testbed whose agents may not set up ports.
+    #[must_use]
+    pub fn adapted_to(self, topology: &Topology) -> Self {
+        let offloads = if topology.settings_as_found { Offloads::AsFound } else { self.offloads };
+        Self { offloads, ..self }
     }
 
     /// True if both trials request the same, apart from the study number.

@@ -2,30 +2,29 @@
 //!
 //! Only reads. Never decides where a cable leads: frames do.
 
+use std::fmt;
 use std::net::IpAddr;
 
 use netlink::Netlink;
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::SockaddrStorage;
 
+use super::launcher_connection::LauncherConnection;
 use super::settings::ip;
 use super::{examine, sysfs};
 use crate::failed::Failed;
-use crate::protocol::NicFacts;
+use crate::protocol::{Kept, NicFacts};
 
 /// Address for looking up the default route: TEST-NET-1 (RFC 5737); nothing is sent to it.
 const ELSEWHERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
 const UDP: u8 = 17;
 
-/// Lists all Ethernet ports: hardware or a virtual cable's end. `connection` is ssh's description
-/// of how this host is reached (ssh(1), `SSH_CONNECTION`).
-pub fn list(connection: Option<&str>) -> Result<Vec<NicFacts>, Failed> {
+/// Lists all Ethernet ports: hardware or a virtual cable's end.
+pub fn list(connection: &LauncherConnection) -> Result<Vec<NicFacts>, Failed> {
     let failed = |cause| Failed::because("list the ports of this host", cause);
     let mut kernel = Netlink::open().map_err(failed)?;
     let links = kernel.links().map_err(failed)?;
     let default = kernel.route_to(ELSEWHERE, None, 0, 0, UDP).ok().map(|route| route.index);
-    // `client-address client-port own-address own-port`
-    let reached = connection.and_then(|text| text.split(' ').nth(2)).unwrap_or_default();
     let usable = |link: &&netlink::Link| {
         let cable = link.kind.as_deref().is_none_or(|kind| kind == "veth");
         cable && link.mac.is_some_and(|mac| mac != [0; 6])
@@ -35,14 +34,14 @@ pub fn list(connection: Option<&str>) -> Result<Vec<NicFacts>, Failed> {
         .filter(usable)
         .map(|link| {
             let addresses = addresses(&link.name);
-            let has_reached = addresses.iter().any(|own| own.split('/').next() == Some(reached));
-            let kept = if has_reached {
-                Some("this host is reached by it".to_owned())
+            let ips: Vec<IpAddr> = addresses.iter().map(|own| own.ip).collect();
+            let kept = if connection.is_by(&mut kernel, link.index, &ips) {
+                Some(Kept::Launcher)
             } else if let Some(master) = link.master {
                 let of = links.iter().find(|other| other.index == master);
-                Some(format!("part of {}", of.map_or("a bridge or bond", |other| &other.name)))
+                Some(Kept::PartOf(of.map_or("a bridge or bond", |other| &other.name).to_owned()))
             } else {
-                (default == Some(link.index)).then(|| "the default route leaves by it".to_owned())
+                (default == Some(link.index)).then_some(Kept::DefaultRoute)
             };
             let nic = kernel.nic(&link.name).unwrap_or_default();
             let hardware = || sysfs::look(|sysfs| sysfs.driver(&link.name));
@@ -52,20 +51,30 @@ pub fn list(connection: Option<&str>) -> Result<Vec<NicFacts>, Failed> {
                 driver: link.kind.clone().or_else(hardware),
                 speed_mbits: nic.speed_mbits,
                 full_duplex: nic.full_duplex,
-                addresses,
+                addresses: addresses.iter().map(ToString::to_string).collect(),
                 kept,
             }
         })
         .collect())
 }
 
-/// Lists an interface's addresses, as `192.0.2.7/24`.
-fn addresses(interface: &str) -> Vec<String> {
+/// An interface's address with the length of its prefix: `192.0.2.7/24`.
+struct OwnAddress {
+    ip: IpAddr,
+    prefix: u32,
+}
+
+impl fmt::Display for OwnAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.ip, self.prefix)
+    }
+}
+
+fn addresses(interface: &str) -> Vec<OwnAddress> {
     let own = getifaddrs().into_iter().flatten().filter(|one| one.interface_name == interface);
     own.filter_map(|one| {
         let ip = ip(&one.address?)?;
-        let mask = one.netmask.as_ref().and_then(prefix_length)?;
-        Some(format!("{ip}/{mask}"))
+        Some(OwnAddress { ip, prefix: one.netmask.as_ref().and_then(prefix_length)? })
     })
     .collect()
 }

@@ -15,6 +15,7 @@ use super::cancel::Cancel;
 use super::delays::Delays;
 use super::found;
 use super::hold::Hold;
+use super::launcher_connection::LauncherConnection;
 use super::storage::Files;
 use super::trial::{LONGEST_TRIAL, Trial};
 use super::{Handled, change, examine, facts, nics, offloads};
@@ -40,13 +41,12 @@ pub struct AgentState {
     ears: Vec<CableProbeListener>,
     trial: Option<Trial>,
     files: Files,
-    /// Description of the ssh connection to this host; `None` without ssh.
-    connection: Option<String>,
+    connection: LauncherConnection,
 }
 
 impl AgentState {
-    /// Creates an idle state; `connection` describes the ssh connection to this host, if any.
-    pub fn new(cancel: Cancel, connection: Option<String>) -> Self {
+    /// Creates an idle state; `connection` is that of what launched this agent.
+    pub fn new(cancel: Cancel, connection: LauncherConnection) -> Self {
         let (delays, hold) = (Delays::default(), Hold::default());
         Self {
             cancel,
@@ -101,7 +101,7 @@ impl AgentState {
                 let examined = examine::gather(&interfaces, watched.as_duration());
                 Ok(Answer::Examined(Box::new(examined)))
             }
-            Ask::Nics => Ok(Answer::Nics { nics: nics::list(self.connection.as_deref())? }),
+            Ask::Nics => Ok(Answer::Nics { nics: nics::list(&self.connection)? }),
             Ask::Change { settings } => {
                 for setting in &settings {
                     self.bounds("change")?.check_setting(setting)?;

@@ -18,10 +18,11 @@ use super::own_addresses::OwnAddresses;
 use super::pool::AgentPool;
 use super::program::own_file;
 use super::readiness::Proof;
+use super::rights;
 use super::testbed::LiveTestbed;
 use crate::failed::Failed;
 use crate::hosts::{HostsConfig, Reach};
-use crate::protocol::{Answer, Ask, NicFacts};
+use crate::protocol::{Answer, Ask, Kept, NicFacts};
 
 /// Time-out for listing links.
 const LISTING: Duration = Duration::from_secs(20);
@@ -47,11 +48,14 @@ pub struct Surroundings {
     pub nics: Vec<(String, Vec<NicFacts>)>,
     /// Ports reached by the frames out of each port that is free to use.
     pub proofs: Vec<Proof>,
+    /// Host whose agent may not send such frames, so that none were sent; `None` if all may.
+    pub without_probes: Option<String>,
 }
 
 impl Surroundings {
     /// Discovers ports and cables. `mark` identifies our own frames. `patient` waits for switches
-    /// with a spanning tree if a port with a link heard nothing.
+    /// with a spanning tree if a port with a link heard nothing. Without the right to send frames,
+    /// only the ports are listed.
     pub fn discover(hosts: &[Known], mark: u32, patient: bool, stop: Stop) -> Result<Self, Failed> {
         let program = own_file()?;
         let config = portless(hosts);
@@ -59,7 +63,10 @@ impl Surroundings {
         let mut launching = Launching::of_hosts(&program, &config, &topology);
         let mut pool = AgentPool::new(stop, topology.one_machine());
         launching.start(&topology, None, &mut pool)?;
-        let listed = list(&topology, &mut pool)?;
+        let listed = list(hosts, &topology, &mut pool)?;
+        if let Some(host) = rights::without_probes(&topology, &mut pool)? {
+            return Ok(Self { nics: listed, proofs: Vec::new(), without_probes: Some(host) });
+        }
         for (host, (_, nics)) in topology.hosts.iter_mut().zip(&listed) {
             host.ports = nics.iter().filter(|nic| nic.kept.is_none()).map(unknown).collect();
         }
@@ -71,22 +78,40 @@ impl Surroundings {
         let up = OwnAddresses::none_but_up(ports);
         up.apply(None, &mut pool).map_err(Failed::to("take the hosts' ports up"))?;
         // A link that was down reports its speed only now.
-        let nics = list(&topology, &mut pool)?;
+        let nics = list(hosts, &topology, &mut pool)?;
         let proofs = prove(&mut LiveTestbed::over(pool, topology, launching), mark, patient)?;
-        Ok(Self { nics, proofs })
+        Ok(Self { nics, proofs, without_probes: None })
     }
 }
 
 /// Lists every host's ports.
-fn list(topology: &Topology, pool: &mut AgentPool) -> Result<Vec<(String, Vec<NicFacts>)>, Failed> {
-    let of_host = |host: &Host| {
+fn list(
+    hosts: &[Known],
+    topology: &Topology,
+    pool: &mut AgentPool,
+) -> Result<Vec<(String, Vec<NicFacts>)>, Failed> {
+    let of_host = |(known, host): (&Known, &Host)| {
         let nics = pool.ask(&host.name, Ask::Nics, LISTING, |answer| match answer {
             Answer::Nics { nics } => Some(nics),
             _ => None,
         });
-        Ok((host.name.clone(), nics.map_err(|cause| useless(&host.name, cause))?))
+        let mut nics = nics.map_err(|cause| useless(&host.name, cause))?;
+        doubt_default_route(&known.reach, &mut nics);
+        Ok((host.name.clone(), nics))
     };
-    topology.hosts.iter().map(of_host).collect()
+    hosts.iter().zip(&topology.hosts).map(of_host).collect()
+}
+
+/// Marks the port of the default route where a launcher reaches the host by an unknown one: the
+/// launcher's connection is most likely there.
+fn doubt_default_route(reach: &Reach, nics: &mut [NicFacts]) {
+    let is_here = matches!(reach, Reach::Local | Reach::Netns(_) | Reach::Pid(_));
+    if is_here || nics.iter().any(|nic| nic.kept == Some(Kept::Launcher)) {
+        return;
+    }
+    for nic in nics.iter_mut().filter(|nic| nic.kept == Some(Kept::DefaultRoute)) {
+        nic.kept = Some(Kept::PerhapsLauncher);
+    }
 }
 
 fn prove(live: &mut LiveTestbed, mark: u32, patient: bool) -> Result<Vec<Proof>, Failed> {
@@ -127,4 +152,28 @@ fn portless(hosts: &[Known]) -> HostsConfig {
 /// Builds a port with an unknown cable.
 fn unknown(nic: &NicFacts) -> HostPort {
     HostPort::plain(&nic.name, IpAddr::V4(Ipv4Addr::UNSPECIFIED), CableEnd::device("", ""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_route_is_doubtful_where_no_port_is_the_launchers() {
+        let check = |reach: Reach, kept: &[Option<Kept>], expected: &[Option<Kept>]| {
+            let nic = |kept: &Option<Kept>| NicFacts { kept: kept.clone(), ..NicFacts::default() };
+            let mut nics: Vec<NicFacts> = kept.iter().map(nic).collect();
+            doubt_default_route(&reach, &mut nics);
+            let found: Vec<Option<Kept>> = nics.into_iter().map(|nic| nic.kept).collect();
+            assert_eq!(found, expected, "{reach}");
+        };
+        let (route, doubtful) = (Some(Kept::DefaultRoute), Some(Kept::PerhapsLauncher));
+        let (launcher, bridge) = (Some(Kept::Launcher), Some(Kept::PartOf("br0".to_owned())));
+        let mpirun = || Reach::Mpirun("node1".to_owned());
+        check(mpirun(), &[route.clone(), None], &[doubtful, None]);
+        check(mpirun(), &[route.clone(), launcher.clone()], &[route.clone(), launcher]);
+        check(mpirun(), &[bridge.clone(), None], &[bridge, None]);
+        check(Reach::Netns("left".to_owned()), std::slice::from_ref(&route), &[route.clone()]);
+        check(Reach::Local, std::slice::from_ref(&route), &[route.clone()]);
+    }
 }

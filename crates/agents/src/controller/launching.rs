@@ -24,6 +24,7 @@ use super::launcher::Launcher;
 use super::own_addresses::OwnAddresses;
 use super::pool::AgentPool;
 use super::program::Program;
+use super::rights;
 use crate::failed::Failed;
 use crate::hosts::{HostsConfig, Limits, Reach};
 use crate::protocol::{Answer, Ask, Mended, Terms};
@@ -92,13 +93,17 @@ impl Launching {
     }
 
     /// Starts an agent on every host, sets its terms, and gives the test ports their addresses.
+    /// Where agents may not, the topology gets the addresses that the ports have.
     pub fn all(
         &mut self,
-        topology: &Topology,
+        topology: &mut Topology,
         lab: Option<&Lab>,
         pool: &mut AgentPool,
     ) -> Result<(), Failed> {
         self.start(topology, lab, pool)?;
+        if lab.is_none() {
+            rights::settle(topology, &mut self.addresses, pool)?;
+        }
         self.agree(topology, pool)?;
         let put = self.addresses.apply(None, pool);
         put.map_err(Failed::to("give the test ports their addresses"))

@@ -53,6 +53,21 @@ impl OwnAddresses {
         this
     }
 
+    /// Gives up the addresses, and returns their ports. Nothing is changed from then on.
+    pub fn withdraw(&mut self) -> Vec<PortRef> {
+        let port = |host: &str, setting| match setting {
+            Setting::Address { interface, .. } => {
+                Some(PortRef { host: host.to_owned(), port: interface })
+            }
+            _ => None,
+        };
+        let settings = std::mem::take(&mut self.settings).into_iter();
+        let ports = |(host, all): (String, Vec<Setting>)| -> Vec<PortRef> {
+            all.into_iter().filter_map(|setting| port(&host, setting)).collect()
+        };
+        settings.flat_map(ports).collect()
+    }
+
     /// Applies the settings on every host, or only on the host `only`, whose agent was replaced,
     /// and waits for the links. A link that stays without a far end is no error here; a later check
     /// reports it.

@@ -96,7 +96,7 @@ impl LiveTestbed {
                 this
             }
         };
-        this.launching.all(&this.topology, this.lab.as_ref(), &mut this.pool)?;
+        this.launching.all(&mut this.topology, this.lab.as_ref(), &mut this.pool)?;
         if let Hosts::Reached(config) = hosts {
             let what = format!("have every frame that arrives at a host wait for {}", config.delay);
             this.companions.delays.apply(&mut this.pool).map_err(Failed::to(what))?;

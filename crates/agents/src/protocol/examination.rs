@@ -69,7 +69,7 @@ pub struct ProbeReply {
 }
 
 /// A port of a host, whether or not a testbed names it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct NicFacts {
     /// Name, such as `eth1`.
     pub name: String,
@@ -83,9 +83,23 @@ pub struct NicFacts {
     pub full_duplex: Option<bool>,
     /// Addresses with their prefix lengths: `192.0.2.7/24`.
     pub addresses: Vec<String>,
-    /// Reason why the port must not be used for tests: the connection that reaches this host, the
-    /// default route, a bridge. `None` if it is free.
-    pub kept: Option<String>,
+    /// Use that keeps the port from tests; `None` if it is free.
+    pub kept: Option<Kept>,
+}
+
+/// Use of a port by something else than tests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kept {
+    /// The connection of what launched the agent: ssh, srun, mpirun.
+    Launcher,
+    /// Port of the bridge or bond of this name.
+    PartOf(String),
+    /// The default route, at a host whose launcher's connection is by another port, or by none.
+    DefaultRoute,
+    /// The default route, at a host where nothing tells which port carries its launcher's
+    /// connection.
+    PerhapsLauncher,
 }
 
 /// An idle state of a processor.
@@ -119,7 +133,7 @@ pub struct PortExamination {
 }
 
 /// An interface as the kernel has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Link {
     /// True if the interface is set up.
     pub up: bool,

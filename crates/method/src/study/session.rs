@@ -407,7 +407,8 @@ impl<'a> Session<'a> {
             events: ask.events,
             by_hand: Vec::new(),
             study: None,
-        };
+        }
+        .adapted_to(self.testbed.topology());
         if let Some(filled) = self.filled(&trial) {
             let emptying = self.emptying.get(&(way, filled)).copied().unwrap_or(Nanos::ZERO);
             trial.phases.residual = trial.phases.residual.max(emptying);

@@ -26,6 +26,7 @@ pub(super) struct Ways {
     /// Link rates between the two ends of each route.
     links: Vec<Link>,
     shared_machine: bool,
+    settings_as_found: bool,
     simulated: bool,
 }
 
@@ -165,8 +166,15 @@ impl Ways {
         let links = |route: &Route| Link::among(topology, [&route.pair.from, &route.pair.to]);
         let links = routes.iter().map(links).collect();
         let (shared_machine, simulated) = (topology.shares_processors(), topology.is_simulated());
-        let another_time = topology.another_time.clone();
-        Self { routes, another_time, ends, links, shared_machine, simulated }
+        Self {
+            routes,
+            another_time: topology.another_time.clone(),
+            ends,
+            links,
+            shared_machine,
+            settings_as_found: topology.settings_as_found,
+            simulated,
+        }
     }
 
     /// Time of the direct cable's measurement, if it cannot run next to the device's; otherwise
@@ -330,6 +338,9 @@ impl Ways {
         }
         if self.shared_machine {
             caveats.push(Caveat::SharedMachine);
+        }
+        if self.settings_as_found {
+            caveats.push(Caveat::SettingsAsFound);
         }
         if self.simulated {
             caveats.push(Caveat::Simulated);

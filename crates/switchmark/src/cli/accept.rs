@@ -19,6 +19,7 @@ use method::study::xray::Bed;
 use page::numbers;
 use trial::{Testbed as _, Topology};
 
+use super::hosts::{self, HostFlags, Looking};
 use super::options::{self, Measuring};
 use super::output::{self, Finished};
 use super::run_request::Request;
@@ -32,13 +33,16 @@ use crate::speak::print_stderr;
 
 /// `accept`
 #[derive(Debug, clap::Args)]
+#[command(
+    mut_arg("hosts", |arg| arg.conflicts_with("resume")),
+    mut_group("ListFlags", |group| group.conflicts_with("resume"))
+)]
 pub struct Args {
     /// lab:bridge,hosts=4, sim:trident2,hosts=8 with options, or a testbed file
-    #[arg(long, value_name = "T", required_unless_present_any = ["resume", "hosts"], conflicts_with = "resume")]
+    #[arg(long, value_name = "T", required_unless_present_any = ["resume", "hosts", "ListFlags"], conflicts_with_all = ["resume", "hosts", "ListFlags"])]
     testbed: Option<String>,
-    /// Hosts and their ports without any file: root@a:eth1,root@b:eth1
-    #[arg(long, value_name = "H", conflicts_with_all = ["resume", "testbed"])]
-    hosts: Option<String>,
+    #[command(flatten)]
+    hosts: HostFlags,
     /// A claims file, or the name of one that is part of the program: trident2
     #[arg(long, value_name = "C", required_unless_present = "resume", conflicts_with = "resume")]
     claims: Option<String>,
@@ -71,7 +75,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
 /// so the time of its trials, and what a budget leaves out, is unknown.
 fn rehearse(args: &Args) -> Result<Outcome, Failure> {
     let sheet = claims::read(args.claims.as_deref().unwrap_or_default())?;
-    let place = options::place(args.hosts.as_deref(), args.testbed.as_deref())?;
+    let place = hosts::place(&args.hosts, args.testbed.as_deref(), Looking::by(&args.measuring))?;
     let bed = bed::from_testbed(&place);
     let nowhere = Topology::new(&place.name, Vec::new(), Vec::new());
     let (topology, budget) = match place.topology() {
@@ -108,7 +112,7 @@ fn again(args: &Args) -> Result<(Accepted, String), Failure> {
 
 fn anew(args: &Args) -> Result<(Accepted, String), Failure> {
     let sheet = claims::read(args.claims.as_deref().unwrap_or_default())?;
-    let place = options::place(args.hosts.as_deref(), args.testbed.as_deref())?;
+    let place = hosts::place(&args.hosts, args.testbed.as_deref(), Looking::by(&args.measuring))?;
     let journal = output::store_path(&args.measuring.data)?;
     let Measuring { beside, data, .. } = &args.measuring;
     let prepared = privilege::prepare_shown(&[&place], beside, data, &journal)?;

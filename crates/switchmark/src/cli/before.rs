@@ -17,6 +17,10 @@ use super::run_request::Request;
 use crate::config::resolved::{HostsConfig, Source, Testbed as Place};
 use crate::terminal::screen::{is_full, wrapped};
 
+/// Change to hosts whose agents may make none.
+const AS_FOUND: &str = "no port is set up, since an agent may not (no CAP_NET_ADMIN): offloads and \
+                        addresses stay as they are";
+
 /// Describes trials and time of all studies in one line, the manual steps, and the changes to hosts
 /// while it runs.
 pub fn summary(place: &Place, studies: &[StudySpec], topology: &Topology) -> String {
@@ -37,6 +41,7 @@ fn conditions(place: &Place, studies: &[StudySpec], topology: &Topology) -> Stri
         line("comparison: ", &said);
     }
     match &place.source {
+        Source::Hosts(_) if topology.settings_as_found => line("hosts: ", AS_FOUND),
         Source::Hosts(hosts) => line("hosts: ", &changes(hosts, studies)),
         Source::Lab(_) => {
             for said in few_processors(studies, Processors::here()) {

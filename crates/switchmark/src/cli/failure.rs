@@ -46,6 +46,12 @@ impl Failure {
         self
     }
 
+    /// Adds advice, unless the error itself has some.
+    #[must_use]
+    pub fn or_hinted(self, hint: impl Into<String>) -> Self {
+        if self.advice().is_some() { self } else { self.hinted(hint) }
+    }
+
     /// Marks it as the result of the user's interrupt.
     #[must_use]
     pub fn interrupted(self) -> Self {

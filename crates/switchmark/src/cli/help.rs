@@ -32,6 +32,8 @@ const GROUPS: &[(&str, &[&str])] = &[
         &[
             "testbed",
             "hosts",
+            "hostfile",
+            "slurm",
             "device",
             "variant",
             "from",

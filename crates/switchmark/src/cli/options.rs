@@ -11,9 +11,6 @@ use method::request::given::{Given, Value};
 use method::request::values::{Duration, HowLong};
 use serve::Listen;
 
-use crate::config::resolved::Testbed;
-use crate::config::{ConfigError, hosts_name, testbed};
-
 /// Options of every verb that yields data.
 #[derive(Debug, Clone, Args)]
 pub struct Data {
@@ -109,14 +106,6 @@ pub struct Tls {
     /// read
     #[arg(long, value_name = "FILE", requires = "tls_certificate")]
     pub tls_key: Option<PathBuf>,
-}
-
-/// The testbed of `--hosts`, or else that of `--testbed`.
-pub fn place(hosts: Option<&str>, testbed: Option<&str>) -> Result<Testbed, ConfigError> {
-    match hosts {
-        Some(hosts) => testbed::from_argument("--hosts", &format!("{}{hosts}", hosts_name::PREFIX)),
-        None => testbed::from_argument("--testbed", testbed.unwrap_or("")),
-    }
 }
 
 /// Parses the length of something that has no end of its own; seconds if no unit is given.

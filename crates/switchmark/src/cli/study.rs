@@ -6,7 +6,8 @@ use clap::Subcommand as _;
 use method::request::StudyRequest;
 use method::study_verbs;
 
-use super::options::{self, Measuring};
+use super::hosts::{self, HostFlags, Looking};
+use super::options::Measuring;
 use super::run_request::Request;
 use super::session;
 use super::{Failure, Outcome};
@@ -14,14 +15,16 @@ use crate::config::request;
 
 /// Testbed, and the request to the study.
 #[derive(Debug, clap::Args)]
+#[command(
+    mut_arg("hosts", |arg| arg.conflicts_with("resume")),
+    mut_group("ListFlags", |group| group.conflicts_with("resume"))
+)]
 pub struct Args<R: clap::Args> {
     /// lab:bridge, lab:router… or sim:PROFILE.toml with options, or a testbed file
-    #[arg(long, value_name = "T", required_unless_present_any = ["resume", "hosts"], conflicts_with = "resume")]
+    #[arg(long, value_name = "T", required_unless_present_any = ["resume", "hosts", "ListFlags"], conflicts_with_all = ["resume", "hosts", "ListFlags"])]
     testbed: Option<String>,
-    /// Hosts and their ports without any file: root@a:eth1,root@b:eth1 through a device,
-    /// root@a:eth1=root@b:eth1 over a direct cable
-    #[arg(long, value_name = "H", conflicts_with_all = ["resume", "testbed"])]
-    hosts: Option<String>,
+    #[command(flatten)]
+    hosts: HostFlags,
     #[command(flatten)]
     request: R,
     #[command(flatten)]
@@ -58,7 +61,8 @@ pub fn first_options() -> Vec<(String, &'static [&'static str])> {
 
 fn run<R: clap::Args + StudyRequest + Clone>(args: &Args<R>) -> Result<Outcome, Failure> {
     session::run(&args.measuring, || {
-        let testbed = options::place(args.hosts.as_deref(), args.testbed.as_deref())?;
+        let looking = Looking::by(&args.measuring);
+        let testbed = hosts::place(&args.hosts, args.testbed.as_deref(), looking)?;
         let study = request::from_flags(&args.request, &testbed)?;
         let (verb, claims) = (study.name(), Vec::new());
         Ok(Request { verb, testbed, studies: vec![study], seed: None, claims })

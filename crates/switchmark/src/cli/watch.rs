@@ -20,7 +20,8 @@ use method::watch::Watched;
 use method::watch::{MOST_WAYS, News, WatchSpec, Watcher, watched};
 use trial::{PortRef, Testbed as _, Topology};
 
-use super::options::{self, Beside, Data, duration, length};
+use super::hosts::{self, HostFlags, Looking};
+use super::options::{Beside, Data, duration, length};
 use super::privilege::prepare_shown;
 use super::session::{self, NewRun};
 use super::{Failure, Outcome, left_deeds, lone, output, own, preflight};
@@ -36,11 +37,10 @@ use round::{Going, KEPT_NEWS};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A testbed file, lab:bridge, lab:router…, or sim:PROFILE (in virtual time)
-    #[arg(value_name = "TESTBED", required_unless_present = "hosts", conflicts_with = "hosts")]
+    #[arg(value_name = "TESTBED", required_unless_present_any = ["hosts", "ListFlags"], conflicts_with_all = ["hosts", "ListFlags"])]
     testbed: Option<String>,
-    /// Hosts and their ports without any file, as of `latency`
-    #[arg(long, value_name = "H")]
-    hosts: Option<String>,
+    #[command(flatten)]
+    hosts: HostFlags,
     /// Only these devices [default: all]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     devices: Vec<String>,
@@ -117,7 +117,8 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         output::check_report(path)?;
     }
     let journal = output::store_path(&args.data)?;
-    let place = options::place(args.hosts.as_deref(), args.testbed.as_deref())?;
+    let looking = Looking { is_forbidden: false, is_quiet: args.data.quiet };
+    let place = hosts::place(&args.hosts, args.testbed.as_deref(), looking)?;
     let prepared = prepare_shown(&[&place], &args.beside, &args.data, &journal)?;
     let stop = prepared.stop.clone();
     let store = Store::open(&journal)?;

@@ -1,5 +1,6 @@
 //! Two or more hosts named on the command line: `root@a:eth1,root@b:eth1` through a device,
-//! `root@a:eth1=root@b:eth1` over a direct cable.
+//! `root@a:eth1=root@b:eth1` over a direct cable, `srun:node[001-016]:eth1` with a list in
+//! brackets.
 //!
 //! Owns the short form of a host and the testbed file that it stands for. Never reads a file.
 
@@ -7,6 +8,7 @@ use std::fmt::Write as _;
 
 use measure::name;
 
+use super::host_list::{HostList, Repeated};
 use super::source::{ConfigError, Fault, SourceText};
 
 /// Prefix of such a testbed's name.
@@ -19,13 +21,48 @@ const WAYS: [&str; 10] = [
     "iperf3:",
 ];
 
-/// Returns the `reach` of a host: `root@a` is by ssh; a testbed file's `reach` stays as it is.
+/// Returns the `reach` of a host: `root@a` and `ssh:root@a` are by ssh; a testbed file's `reach`
+/// stays as it is.
 pub fn reach(word: &str) -> String {
     let whole = WAYS.iter().any(|way| match way.strip_suffix(':') {
         Some(_) => word.starts_with(way),
         None => word == *way,
     });
-    if whole { word.to_owned() } else { format!("ssh://{word}") }
+    match word.strip_prefix("ssh:").filter(|place| !place.starts_with("//")) {
+        Some(place) => format!("ssh://{place}"),
+        None if whole => word.to_owned(),
+        None => format!("ssh://{word}"),
+    }
+}
+
+/// A host and its port, as a word names them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostAndPort<'a> {
+    /// Host, as [`reach`] takes it.
+    pub host: &'a str,
+    /// Text behind the last colon: an interface; `None` if the host alone is named.
+    pub port: Option<&'a str>,
+}
+
+impl<'a> HostAndPort<'a> {
+    /// Splits `root@a:eth1`, `srun:node1:eth1`, `ssh://[fe80::1]:22:eth1`. The number behind a
+    /// host of `ssh://` and `iperf3://` is that of its TCP port, and no interface.
+    pub fn split(word: &'a str) -> Self {
+        let way = WAYS.iter().filter(|way| way.ends_with(':')).find(|way| word.starts_with(**way));
+        let start = way.map_or(0, |way| way.len());
+        let start = word.rfind(']').map_or(start, |close| close.max(start));
+        let alone = Self { host: word, port: None };
+        let Some(colon) = word[start..].rfind(':').map(|at| start + at).filter(|at| *at > 0) else {
+            return alone;
+        };
+        let (host, port) = (&word[..colon], &word[colon + 1..]);
+        let is_number = !port.is_empty() && port.bytes().all(|octet| octet.is_ascii_digit());
+        let place = word.find("://").map(|at| (at + 3).max(start));
+        if is_number && place.is_some_and(|place| !word[place..colon].contains(':')) {
+            return alone;
+        }
+        Self { host, port: Some(port) }
+    }
 }
 
 /// Names a host after its address: `a` of `ssh://root@a:2222`. The name is none of `taken`.
@@ -57,22 +94,45 @@ pub fn written(flag: &str, text: &str) -> Result<SourceText, ConfigError> {
 fn file(text: &str) -> Result<String, Fault> {
     const LIKE: &str = "name hosts with their ports: root@a:eth1,root@b:eth1, or with `=` between \
                         the two ends of a direct cable";
-    let fault = |message: String| Fault::new(0..text.len(), message, LIKE);
-    let hosts = text.strip_prefix(PREFIX).unwrap_or(text);
-    let direct = hosts.contains('=');
-    let words: Vec<&str> = hosts.split([',', '=']).collect();
+    let start = if text.starts_with(PREFIX) { PREFIX.len() } else { 0 };
+    let direct = text[start..].contains('=');
+    let (mut list, mut at) = (HostList::default(), start);
+    for side in text[start..].split('=') {
+        list.words.extend(HostList::parse(text, at..at + side.len())?.words);
+        at += side.len() + 1;
+    }
+    let words = &list.words;
     if words.len() < 2 || (direct && words.len() > 2) {
-        return Err(fault(format!("`{hosts}` names {} host(s)", words.len())));
+        let message = format!("`{}` names {} host(s)", &text[start..], words.len());
+        return Err(Fault::new(0..text.len(), message, LIKE));
     }
     let mut ends: Vec<End> = Vec::new();
+    let mut taken: Vec<String> = Vec::new();
     for word in words {
-        let Some((host, port)) = word.rsplit_once(':').filter(|(host, _)| !host.is_empty()) else {
-            return Err(fault(format!("`{word}` names no port of a host")));
+        let HostAndPort { host, port: Some(port) } = HostAndPort::split(&word.text) else {
+            let message = format!("`{}` names no port of a host", word.text);
+            return Err(Fault::new(word.span.clone(), message, LIKE));
         };
         let reach = reach(host);
-        let taken: Vec<String> = ends.iter().map(|end| end.name.clone()).collect();
-        ends.push(End { name: host_name(&reach, &taken), reach, port: port.to_owned() });
+        let name = host_name(&reach, &taken);
+        taken.push(name.clone());
+        ends.push(End { name, reach, port: port.to_owned() });
     }
+    let normal = |text: &str| {
+        let HostAndPort { host, port } = HostAndPort::split(text);
+        (reach(host), port.map(str::to_owned))
+    };
+    if let Some(Repeated { first, again }) = list.repeated(|word| normal(&word.text)) {
+        let message = format!("`{}` is named twice", again.text);
+        let earlier = &text[first.span.clone()];
+        let hint = format!("name each port of a host once; the first is in `{earlier}`");
+        return Err(Fault::new(again.span.clone(), message, hint));
+    }
+    Ok(written_out(&ends, direct))
+}
+
+/// Writes the testbed file of hosts at one device, or of two with a direct cable.
+fn written_out(ends: &[End], direct: bool) -> String {
     let mut out = String::new();
     for (number, end) in ends.iter().enumerate() {
         let cable = if direct {
@@ -91,7 +151,7 @@ fn file(text: &str) -> Result<String, Fault> {
     if !direct {
         let _ = write!(out, "[[device]]\nname = \"{DEVICE}\"\nkind = \"switch\"\n");
     }
-    Ok(out)
+    out
 }
 
 /// A port of a host.
@@ -132,8 +192,76 @@ mod tests {
         check("hosts:root@a:eth1,root@b:eth1", "device:dut/1");
         check("hosts:root@a:eth1=root@b:eth2", "host:b/eth2");
         check("hosts:netns:x:eth1,netns:y:eth1,local:eth3", "device:dut/1");
-        for bad in ["hosts:a:eth1", "hosts:a,b", "hosts:a:e=b:e=c:e", "hosts:"] {
-            assert!(testbed::from_argument("--hosts", bad).is_err(), "{bad}");
-        }
+        check("hosts:srun:node[001-016]:eth1", "device:dut/1");
+        check("hosts:ssh:user@n[1-4]:eth1,mpirun:m[1-2]:ib0", "device:dut/1");
+        check("hosts:root@[2001:db8::1]:eth1,ssh://[2001:db8::2]:22:eth1", "device:dut/1");
+        check("hosts:n[1-2]:eth[1-2]", "device:dut/1");
+        check("hosts:n[1]:eth1=n[2]:eth1", "host:n2/eth1");
+    }
+
+    #[test]
+    fn a_list_has_its_hosts_in_order() {
+        let text = "hosts:srun:node[003,001-002]:eth1,gpu[09-10]:ib0";
+        let testbed = testbed::from_argument("--hosts", text).expect(text);
+        assert_eq!(testbed.name, text, "a run is resumed by it");
+        let Source::Hosts(hosts) = testbed.source else { panic!("{text}") };
+        let told: Vec<String> = hosts
+            .hosts
+            .iter()
+            .map(|host| format!("{} {} {}", host.name, host.reach, host.ports[0].name))
+            .collect();
+        let expected = [
+            "node003 srun:node003 eth1",
+            "node001 srun:node001 eth1",
+            "node002 srun:node002 eth1",
+            "gpu09 ssh://gpu09 ib0",
+            "gpu10 ssh://gpu10 ib0",
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn what_names_no_testbed_is_refused_at_its_place() {
+        let check = |text: &str, place: &str, message: &str| {
+            let fault = file(text).expect_err(text);
+            assert_eq!(&text[fault.span.clone()], place, "{fault:?}");
+            assert!(fault.message.contains(message), "{fault:?}");
+        };
+        check("hosts:a:eth1", "hosts:a:eth1", "names 1 host(s)");
+        check("hosts:a,b", "a", "names no port");
+        check("hosts:srun:node[1-2]", "srun:node[1-2]", "`srun:node1` names no port");
+        check("hosts:ssh://a:22,b:eth1", "ssh://a:22", "names no port");
+        check("hosts:root@[::1],b:eth1", "root@[::1]", "names no port");
+        check("hosts:a:e=b:e=c:e", "hosts:a:e=b:e=c:e", "names 3 host(s)");
+        check("hosts:a:e=n[1-2]:e", "hosts:a:e=n[1-2]:e", "names 3 host(s)");
+        check("hosts:n[3-1]:e,b:e", "3-1", "ends before");
+        check("hosts:n[1-3]:e,n2:e", "n2:e", "`n2:e` is named twice");
+        check("hosts:n[1,1]:e", "n[1,1]:e", "`n1:e` is named twice");
+        check("hosts:ssh://a:e,a:e", "a:e", "named twice");
+        assert!(testbed::from_argument("--hosts", "hosts:").is_err());
+    }
+
+    #[test]
+    fn a_word_is_a_host_and_its_port() {
+        let check = |word: &str, host: &str, port: Option<&str>| {
+            assert_eq!(HostAndPort::split(word), HostAndPort { host, port }, "{word}");
+        };
+        check("root@a:eth1", "root@a", Some("eth1"));
+        check("root@a", "root@a", None);
+        check("local:eth0", "local", Some("eth0"));
+        check("local", "local", None);
+        check("srun:node1", "srun:node1", None);
+        check("srun:node1:eth1", "srun:node1", Some("eth1"));
+        check("node1:4", "node1", Some("4"));
+        check("ssh://n1:2222", "ssh://n1:2222", None);
+        check("ssh://a:2222:eth1", "ssh://a:2222", Some("eth1"));
+        check("ssh://a:eth1", "ssh://a", Some("eth1"));
+        check("ssh://[fe80::1]", "ssh://[fe80::1]", None);
+        check("ssh://[fe80::1]:22", "ssh://[fe80::1]:22", None);
+        check("root@[fe80::1]:eth1", "root@[fe80::1]", Some("eth1"));
+        check("kubectl:lab/pod-1:eth0", "kubectl:lab/pod-1", Some("eth0"));
+        check("iperf3://server:5201:eth1", "iperf3://server:5201", Some("eth1"));
+        check("iperf3://server:5201", "iperf3://server:5201", None);
+        check(":eth1", ":eth1", None);
     }
 }

@@ -296,7 +296,7 @@ fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {
 }
 
 /// True for a name of an interface in Linux (IFNAMSIZ is 16, with a zero at its end).
-fn is_interface(text: &str) -> bool {
+pub fn is_interface(text: &str) -> bool {
     name::is_name(text) && text.len() < 16 && ![".", ".."].contains(&text)
 }
 

@@ -192,6 +192,23 @@ fn nodes_by_slurm() {
     answered(&latency(step_of_job.args(within).args(step), &testbed, &store));
     wait_for("a node without agents", || cluster.is_clean());
 
+    // The port by which srun reaches a node is left out, whether the nodes are named or the
+    // allocation's.
+    let new = ["testbed", "new", "--quiet"];
+    let named = cluster.at_console(program).args(new).arg("srun:node[17-18]").output();
+    wait_for("a node without agents", || cluster.is_clean());
+    let mut allocation = cluster.at_console("salloc");
+    let allocated = allocation.args(within).arg(program).args(new).arg("--slurm").output();
+    wait_for("a node without agents", || cluster.is_clean());
+    for looked in [named, allocated].map(|output| output.expect("it starts")) {
+        let told = String::from_utf8_lossy(&looked.stderr);
+        assert!(looked.status.success(), "{told}");
+        let file = String::from_utf8_lossy(&looked.stdout);
+        let left = "# mgmt: left alone: this host is reached by it";
+        assert_eq!(file.matches(left).count(), NODES.len(), "{file}");
+        assert!(file.contains("cable = \"node18/eth1\""), "{file}");
+    }
+
     // A node that is another's is said to be busy; nobody waits for its end.
     let mut other = cluster.at_console("srun");
     let other = other.args(["--quiet", "--nodelist", NODES[1], "sleep", "60"]);

@@ -8,7 +8,14 @@ use super::{CableEnd, Device, DeviceKind, Host, HostPort, Topology};
 impl Topology {
     /// Creates a topology of hosts and devices.
     pub fn new(name: impl Into<String>, hosts: Vec<Host>, devices: Vec<Device>) -> Self {
-        Self { name: name.into(), hosts, devices, another_time: None, shared_machine: false }
+        Self {
+            name: name.into(),
+            hosts,
+            devices,
+            another_time: None,
+            shared_machine: false,
+            settings_as_found: false,
+        }
     }
 }
 

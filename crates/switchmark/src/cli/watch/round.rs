@@ -201,7 +201,7 @@ impl Going<'_> {
             return self.reach_again(state);
         }
         let Some(opened) = &mut state.opened else { return Ok(()) };
-        let trial = state.watcher.spec().trial(turn);
+        let trial = state.watcher.spec().trial(turn).adapted_to(opened.topology());
         let began = state.clock.read().awake;
         let record = match opened.run(&trial) {
             Ok(record) => record,
