@@ -66,7 +66,10 @@ metrics! {
     PairGoodput "pair_goodput" [BitsPerSecond] "payload each way between ports that exchange messages, at the receipt ([fabric](../methods/fabric.md)); `statistic` says of which pairs";
     PortGroups "port_groups" [Count] "groups of ports of which some share an oversubscribed uplink ([what that claims](../methods/fabric.md#what-a-claim-means)); `null` where none was throttled, or the groups can't be separated";
     UplinkRate "uplink_rate" [BitsPerSecond] "what such an uplink carries, where it alone was full (`device`, with an interval over six floods or more); else `bound` = `at-least`, with a lower end only";
-    PortShare "port_share" [Ratio] "best rate of a port that is slow with every partner, as a share of the other ports' median";
+    PortShare "port_share" [Ratio] "best rate of a port that is slow with every partner, as a share of the other ports' median; `statistic`: what it `sends`, what it `receives`, its `exchanges`, or by its `link`'s speed";
+    PortDelay "port_delay" [Nanoseconds] "of such a port: by how much a short message takes longer than between two other ports";
+    PortDamaged "port_damaged" [Ratio] "share of the frames on a port's cable that arrived with a wrong FCS; `statistic` says in which direction, as the port sees it";
+    PortLate "port_late" [Ratio] "of a port whose messages are late with every partner: share of them that took half as long again as usual";
     Nonblocking "nonblocking" [Flag] "whether every arrangement tried gets what one pair alone gets, and no flood found ports held up between their groups: 1 yes, 0 no, `null` not shown";
     Stable "stable" [Flag] "whether TCP was stable at its fair share; `null` where it is not decided; `reasons` ([ESnet's test](../methods/esnet.md))";
     RetransmitsPerGigabyte "retransmits_per_gigabyte" [Count] "TCP segments retransmitted for each gigabyte of payload, after the ramp-up: a criterion of `stable`";
