@@ -149,8 +149,8 @@ keys! {
     Statistic "statistic" value "Of which pairs, ports or samples the value is, and how.";
     PairsOfAPort "pairs_of_a_port" explains "In how many pairs a port is, at most.";
     WireLimit "wire_limit_bits_per_s" explains "Payload that the link carries in full frames, one way.";
-    SlowPort "slow_port" place "Of `port_share`: the port.";
-    Partners "partners" explains "Of `port_share`: number of ports that it had as partners.";
+    SlowPort "slow_port" place "Of `port_share`, `port_delay`, `port_damaged` and `port_late`: the port.";
+    Partners "partners" explains "Of those: number of ports that it had as partners.";
     WorstArrangement "worst_arrangement" explains "Of `nonblocking`: the worst arrangement.";
     ShareOfOnePair "share_of_one_pair" explains "Its share of what one pair alone gets.";
     ShareLow "share_low" explains "The lower end of that share's interval.";

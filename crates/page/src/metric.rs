@@ -66,7 +66,10 @@ metrics! {
     PairGoodput "pair_goodput" [BitsPerSecond] "payload each way between ports that exchange messages, at the receiver ([fabric](../methods/fabric.md)); `statistic` names the pairs";
     PortGroups "port_groups" [Count] "groups of ports, some of which share an oversubscribed uplink ([what that claims](../methods/fabric.md#what-a-claim-means)); `null`: none was throttled, or they can't be separated";
     UplinkRate "uplink_rate" [BitsPerSecond] "rate of such an uplink where it alone was full (interval from six floods on); else a lower end, `bound` = `at-least`";
-    PortShare "port_share" [Ratio] "best rate of a port that is slow with every partner, as a share of the other ports' median";
+    PortShare "port_share" [Ratio] "best rate of a port that is slow with every partner, as a share of the other ports' median; `statistic`: what it `sends`, what it `receives`, its `exchanges`, or by its `link`'s speed";
+    PortDelay "port_delay" [Nanoseconds] "of such a port: by how much a short message takes longer than between two other ports";
+    PortDamaged "port_damaged" [Ratio] "share of the frames on a port's cable that arrived with a wrong FCS; `statistic` says in which direction, as the port sees it";
+    PortLate "port_late" [Ratio] "of a port whose messages are late with every partner: share of them that took half as long again as usual";
     Nonblocking "nonblocking" [Flag] "true if every arrangement tried gets what one pair alone gets, and no flood found ports held up between groups; `null`: not shown";
     Stable "stable" [Flag] "true if TCP was stable at its fair share ([ESnet's test](../methods/esnet.md)); `null`: undecided, with `reasons`";
     RetransmitsPerGigabyte "retransmits_per_gigabyte" [Count] "TCP segments retransmitted per gigabyte of payload, after the ramp-up: a criterion of `stable`";

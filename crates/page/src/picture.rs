@@ -36,6 +36,8 @@ pub struct Shares {
     pub ports: Vec<String>,
     /// Pairs with known values.
     pub fields: Vec<ShareField>,
+    /// Ports whose row and column are outlined.
+    pub outlined: Vec<usize>,
     /// Values of the shades, in equal steps from all to nothing.
     pub scale: Vec<String>,
     /// Unit of the scale.

@@ -103,7 +103,9 @@ impl Scene<'_> {
         let number = host.ok_or_else(gone)? as u16;
         let edge = Edge(number);
         let port = self.topology.port(place).ok_or_else(gone)?;
-        let rate = port.rate.unwrap_or(self.profile.rate);
+        let link = port.rate.unwrap_or(self.profile.rate);
+        let slow = self.hosts.slow.iter().find(|slow| slow.host == number);
+        let rate = slow.and_then(|slow| slow.sends).map_or(link, |own| own.min(link));
         let (far, (mac, address)) = match &port.cable {
             CableEnd::Device { .. } => (Far::Edge(edge), topology::across(self.profile, edge)),
             CableEnd::Host(peer) => {
@@ -117,6 +119,7 @@ impl Scene<'_> {
         let own = u64::from(*names.get(place).ok_or_else(gone)?);
         let jitter = Jitter::new(seed, own);
         let mut nic = Nic::new(place.clone(), far, mac, address, rate, self.hosts, jitter);
+        nic.late = slow.map_or(Picos::ZERO, |slow| slow.late.into());
         nic.mortal = self.hosts.dies.is_some_and(|death| death.host == number);
         Ok(nic)
     }

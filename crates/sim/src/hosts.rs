@@ -2,7 +2,7 @@
 //!
 //! Data only.
 
-use measure::{ByteCount, FrameRate, Nanos};
+use measure::{ByteCount, FrameRate, Nanos, Rate};
 
 /// Model of every host of a virtual testbed.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +25,19 @@ pub struct HostModel {
     pub disk: DiskModel,
     /// Failure of a host during the run; `None` if all survive.
     pub dies: Option<Death>,
+    /// Hosts that are slower than the others.
+    pub slow: Vec<SlowHost>,
+}
+
+/// Host that is slower than the others, which its link's speed does not show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SlowHost {
+    /// Host number, from 0.
+    pub host: u16,
+    /// Rate at which it sends, below its link's; `None` for the link's.
+    pub sends: Option<Rate>,
+    /// Time beyond the turnaround until its program has a frame.
+    pub late: Nanos,
 }
 
 /// Failure of a host: from some time on it sends and receives nothing.
@@ -91,6 +104,7 @@ impl HostModel {
             receive_window: ByteCount(1 << 30),
             disk: DiskModel::IDEAL,
             dies: None,
+            slow: Vec::new(),
         }
     }
 }

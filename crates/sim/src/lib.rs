@@ -36,6 +36,6 @@ mod turns;
 mod world;
 
 pub use deeds::RESET_TIME;
-pub use hosts::{Cabling, Death, DiskModel, HostModel, ServiceTime};
+pub use hosts::{Cabling, Death, DiskModel, HostModel, ServiceTime, SlowHost};
 pub use record::port_counters;
 pub use testbed::VirtualTestbed;

@@ -85,6 +85,8 @@ pub(crate) struct Nic {
     octet: Option<u64>,
     /// Minimum time between the starts of two frames, by the packet limit.
     least: Picos,
+    /// Time beyond the hosts' turnaround until the program has a frame.
+    pub(crate) late: Picos,
     pub(crate) counts: NicCounts,
     pub(crate) paced: BinaryHeap<Reverse<(Picos, u32)>>,
     pub(crate) pulls: VecDeque<Pull>,
@@ -126,6 +128,7 @@ impl Nic {
             down: false,
             dead: false,
             mortal: false,
+            late: Picos::ZERO,
             stations: None,
             paced: BinaryHeap::new(),
             pulls: VecDeque::new(),

@@ -195,9 +195,15 @@ impl SharedState {
         due(&mut self.inboxes[number as usize], &mut self.agenda, who, now)
     }
 
+    /// Time until the program of a port's host has a frame that arrives there.
+    #[inline]
+    pub(crate) fn turnaround_at(&self, number: u32) -> Picos {
+        self.turnaround + self.nics[number as usize].late
+    }
+
     /// Queues a frame at a port until its host notices it.
     pub(crate) fn leave_for_host(&mut self, number: u32, frame: Frame) {
-        let at = self.now + self.turnaround;
+        let at = self.now + self.turnaround_at(number);
         self.inboxes[number as usize].push_back((at, frame));
         let who = 2 * self.nics.len() as u32 + number;
         self.agenda.hasten(who, at);

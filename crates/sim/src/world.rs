@@ -276,11 +276,11 @@ impl Hosts {
         } else if !nic.hears(frame.destination) {
             nic.counts.others += u64::from(!frame.destination.is_group());
             self.ground.flight.land(frame.tag);
-        } else if self.ground.turnaround == Picos::ZERO {
+        } else if self.ground.turnaround_at(number) == Picos::ZERO {
             self.notice(frame.tag, self.ground.now);
         } else if Kind::from_tag(frame.tag) == Kind::Datagram {
             // It is only counted.
-            self.notice(frame.tag, self.ground.now + self.ground.turnaround);
+            self.notice(frame.tag, self.ground.now + self.ground.turnaround_at(number));
         } else {
             self.ground.leave_for_host(number, frame);
         }
@@ -288,7 +288,7 @@ impl Hosts {
 
     /// Counts a copy of a load's broadcast frame at a port, if it is the receiving one.
     fn overhear(&mut self, number: u32, tag: u64) {
-        let at = self.ground.now + self.ground.turnaround;
+        let at = self.ground.now + self.ground.turnaround_at(number);
         if let Cargo::Probe(_, probe) = self.ground.flight.land(tag) {
             let load = &mut self.flows.loads[probe.flow as usize];
             if load.to() == number {

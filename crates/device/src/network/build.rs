@@ -112,7 +112,11 @@ fn ports(devices: &[Device]) -> (Vec<Port>, Vec<Server>) {
                 down: false,
                 blackhole: false,
             });
-            servers.push(Server::new(number as u16, Role::Port, Pace::new(device.port_rate(port))));
+            servers.push(Server::new(
+                number as u16,
+                Role::Port,
+                Pace::new(device.egress_rate(port)),
+            ));
         }
     }
     (ports, servers)

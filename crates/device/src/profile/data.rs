@@ -53,6 +53,8 @@ pub struct Device {
 pub struct HostCable {
     /// Rate of the cable; `None` for the device's.
     pub rate: Option<Rate>,
+    /// Rate at which the device sends to the host, below the cable's; `None` for the cable's.
+    pub shaped: Option<Rate>,
     /// Direction in which it loses every frame; `None` if intact.
     pub broken: Option<Broken>,
     /// Share of frames that it damages.
@@ -221,6 +223,12 @@ impl Device {
         self.cables.get(&port).and_then(|cable| cable.rate).unwrap_or(self.rate)
     }
 
+    /// Rate at which a port sends: that of its cable, or of its shaper if that is lower.
+    pub(crate) fn egress_rate(&self, port: u16) -> Rate {
+        let rate = self.port_rate(port);
+        self.cables.get(&port).and_then(|cable| cable.shaped).map_or(rate, |own| own.min(rate))
+    }
+
     /// True if a port's cable loses every frame: incoming, outgoing.
     pub(crate) fn broken(&self, port: u16) -> [bool; 2] {
         match self.cables.get(&port).and_then(|cable| cable.broken) {
@@ -247,6 +255,7 @@ impl Device {
         self.rate = scaled_rate(self.rate, by);
         for cable in self.cables.values_mut() {
             cable.rate = cable.rate.map(|rate| scaled_rate(rate, by));
+            cable.shaped = cable.shaped.map(|rate| scaled_rate(rate, by));
         }
         for group in &mut self.groups {
             group.uplink = group.uplink.map(|rate| scaled_rate(rate, by));

@@ -73,6 +73,7 @@ pub(super) struct PortGroup {
 pub(super) struct HostCable {
     pub ports: Spanned<String>,
     pub rate: Option<Spanned<Rate>>,
+    pub shaped: Option<Spanned<Rate>>,
     pub broken: Option<Broken>,
     pub damaged: Option<Damaged>,
 }

@@ -147,12 +147,14 @@ fn host_cables(
     for sheet in sheets {
         let span = sheet.ports.span();
         let damaged = sheet.damaged.as_ref().map(damaged).transpose()?.flatten();
-        if sheet.rate.is_none() && sheet.broken.is_none() && damaged.is_none() {
-            let hint = "give its `rate`, which way it is `broken` (\"in\", \"out\", \"both\"), or \
-                        what share of frames is `damaged`: { in = 0.01 }, { out = 0.01 }";
+        let rates = [&sheet.rate, &sheet.shaped];
+        if rates.iter().all(|rate| rate.is_none()) && sheet.broken.is_none() && damaged.is_none() {
+            let hint = "give its `rate`, to which rate the device's port is `shaped`, which way it \
+                        is `broken` (\"in\", \"out\", \"both\"), or what share of frames is \
+                        `damaged`: { in = 0.01 }, { out = 0.01 }";
             return fault(span, "nothing is said of these cables", hint);
         }
-        if let Some(rate) = &sheet.rate {
+        for rate in rates.into_iter().flatten() {
             above_zero(rate, "a cable with a rate of 0 carries nothing")?;
         }
         let broken = sheet.broken.map(|broken| match broken {
@@ -160,8 +162,8 @@ fn host_cables(
             file::Broken::Out => Broken::Out,
             file::Broken::Both => Broken::Both,
         });
-        let rate = sheet.rate.as_ref().map(|rate| *rate.get_ref());
-        let cable = HostCable { rate, broken, damaged: damaged.unwrap_or_default() };
+        let [rate, shaped] = rates.map(|rate| rate.as_ref().map(|rate| *rate.get_ref()));
+        let cable = HostCable { rate, shaped, broken, damaged: damaged.unwrap_or_default() };
         for port in parse_ports(&sheet.ports, ports)? {
             if cables.insert(port, cable).is_some() {
                 let message = format!("the cable of port {} is listed twice", port + 1);

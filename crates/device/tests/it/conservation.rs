@@ -68,7 +68,12 @@ prop_compose! {
         device.loss = loss.unwrap_or(0.0);
         device.stalls = stalls;
         let cable = cable.map(|(rate, broken, (inward, outward))| {
-            HostCable { rate: rate.map(Rate), broken, damaged: Damaged { inward, outward } }
+            HostCable {
+                rate: rate.map(Rate),
+                shaped: None,
+                broken,
+                damaged: Damaged { inward, outward },
+            }
         });
         device.cables = cable.map(|cable| (2, cable)).into_iter().collect();
         device

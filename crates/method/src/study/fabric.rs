@@ -10,6 +10,7 @@ mod floods;
 mod gone;
 mod infer;
 mod page;
+mod probe;
 mod request;
 mod rounds;
 mod run;

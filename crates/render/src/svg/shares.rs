@@ -23,6 +23,9 @@ pub(super) fn draw(picture: &Shares) -> String {
     for field in &picture.fields {
         draw_field(&mut out, field);
     }
+    for port in &picture.outlined {
+        draw_outline(&mut out, *port, picture.ports.len());
+    }
     for (at, port) in picture.ports.iter().enumerate() {
         let (along, beside) = (MARGIN + (at as f64 + 0.8) * SIDE, MARGIN - 5.0);
         let port = escape(port);
@@ -51,6 +54,15 @@ fn draw_field(out: &mut String, field: &ShareField) {
         SIDE.mul_add(field.column as f64, MARGIN),
         SIDE.mul_add(field.row as f64, MARGIN),
         escape(&field.text),
+    );
+}
+
+/// Frame around a port's row and column.
+fn draw_outline(out: &mut String, port: usize, ports: usize) {
+    let (along, all) = (SIDE.mul_add(port as f64, MARGIN), SIDE * ports as f64);
+    let _ = write!(
+        out,
+        r#"<path class="odd" fill="none" stroke="currentColor" stroke-width="2" d="M{MARGIN} {along:.1}h{all:.1}v{SIDE}h-{all:.1}zM{along:.1} {MARGIN}h{SIDE}v{all:.1}h-{SIDE}z"/>"#,
     );
 }
 
@@ -101,12 +113,14 @@ mod tests {
             title: "sw<1>".to_owned(),
             ports: vec!["h1".to_owned(), "<h2>".to_owned()],
             fields: vec![field(0, 1, 1.0), field(1, 0, 0.0)],
+            outlined: vec![1],
             scale: ["100", "50", "0"].map(str::to_owned).to_vec(),
             unit: "MB/s".to_owned(),
         };
         let svg = draw(&picture);
         assert_eq!(svg.matches("<rect").count(), 2);
-        assert_eq!(svg.matches("<path").count(), 3);
+        assert_eq!(svg.matches("<path").count(), 4);
+        assert_eq!(svg.matches(r#"class="odd""#).count(), 1, "a row and a column in one");
         assert_eq!(svg.matches(r#"fill-opacity="0.12""#).count(), 2, "the best, and the scale's");
         assert_eq!(svg.matches(r#"fill-opacity="1.00""#).count(), 2, "nothing, and the scale's");
         assert!(!svg.contains("sw<1>") && !svg.contains("<h2>"), "a hostile name is escaped");

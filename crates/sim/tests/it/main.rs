@@ -14,6 +14,7 @@ mod determinism;
 mod fabric_faults;
 mod fabric_groups;
 mod fabric_nonblocking;
+mod fabric_slow;
 mod fat_tree;
 mod goodput;
 mod messages;

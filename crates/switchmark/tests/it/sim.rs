@@ -542,7 +542,7 @@ fn a_slow_port_is_named_and_the_switch_not_blamed() {
             all.filter(|figure| figure["metric"] == metric).cloned().collect()
         };
         let named: Vec<_> =
-            of("port_share").iter().map(|figure| figure["where"]["slow_port"].clone()).collect();
+            of("port_damaged").iter().map(|figure| figure["where"]["slow_port"].clone()).collect();
         let expected: &[&str] = if slow { &["h4/eth1"] } else { &[] };
         assert_eq!(named, expected, "{rows}");
         let answer = of("nonblocking")[0]["value"].clone();

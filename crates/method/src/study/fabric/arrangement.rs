@@ -27,6 +27,9 @@ pub enum Arrangement {
     Bisections(u32),
     /// Round robin: n-1 rounds (n if n is odd) in which every port meets every other once.
     Tournament,
+    /// Rounds in which the two halves of all ports meet, halved again and again: about twice the
+    /// binary logarithm of n, and each port has as many partners.
+    Halves,
     /// Pattern with several pairs per port (RFC 2889 §5.1 to §5.4); never [`Pattern::Pairs`], which
     /// are neighbours.
     Pattern(Pattern),
@@ -67,6 +70,7 @@ impl Arrangement {
         let half = ports.div_ceil(2);
         match self {
             Self::Neighbours | Self::Offset(_) => (half, half),
+            Self::Halves => (half.saturating_mul(2 * usize::BITS as usize), half),
             Self::Sweep | Self::Tournament => (ports.saturating_mul(half), half),
             Self::Bisections(rounds) => (half.saturating_mul(rounds as usize), half),
             Self::Pattern(Pattern::Mesh) => {
@@ -95,6 +99,7 @@ impl Arrangement {
                     .collect()
             }
             Self::Tournament => tournament(ports),
+            Self::Halves => halves(ports),
             Self::Pattern(pattern) => one(pairs_of(pattern, ports)),
         }
     }
@@ -116,7 +121,7 @@ impl Arrangement {
 
     /// True if the arrangement has more than one matching.
     pub const fn has_rounds(self) -> bool {
-        matches!(self, Self::Sweep | Self::Bisections(_) | Self::Tournament)
+        matches!(self, Self::Sweep | Self::Bisections(_) | Self::Tournament | Self::Halves)
     }
 }
 
@@ -173,11 +178,40 @@ fn tournament(ports: usize) -> Vec<Matching> {
         .collect()
 }
 
+/// Pairs i with i xor a mask of one bit, then of two neighbouring bits. A port without a partner is
+/// paired with the next such port but one half of them.
+fn halves(ports: usize) -> Vec<Matching> {
+    if ports < 2 {
+        return Vec::new();
+    }
+    let bits = (usize::BITS - (ports - 1).leading_zeros()) as usize;
+    let one = (0..bits).map(|bit| 1 << bit);
+    let two = (0..bits).map(|bit| (1 << bit) ^ (1 << ((bit + 1) % bits)));
+    let mut masks: Vec<usize> = Vec::new();
+    for mask in one.chain(two).filter(|mask| *mask != 0) {
+        if !masks.contains(&mask) {
+            masks.push(mask);
+        }
+    }
+    let round = |mask: usize| {
+        let (with, without): (Vec<usize>, Vec<usize>) =
+            (0..ports).partition(|port| port ^ mask < ports);
+        let pairs = with.into_iter().filter(|port| *port < port ^ mask);
+        let half = without.len() / 2;
+        let rest = (0..half).map(|at| (without[at], without[at + half]));
+        pairs.map(|port| (port, port ^ mask)).chain(rest).collect()
+    };
+    (1..)
+        .zip(masks)
+        .map(|(at, mask)| Matching { name: format!("halves-{at}"), pairs: round(mask) })
+        .collect()
+}
+
 /// Error: a text names no arrangement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not an arrangement; known are `neighbours`, `offset=N`, `sweep`, `bisections=N`, \
-     `tournament`, `mesh`, `one-to-many`, `many-to-one`, `half-to-half` and `one-way`"
+     `tournament`, `halves`, `mesh`, `one-to-many`, `many-to-one`, `half-to-half` and `one-way`"
 )]
 pub struct NotAnArrangement(pub String);
 
@@ -189,6 +223,7 @@ impl fmt::Display for Arrangement {
             Self::Sweep => f.pad("sweep"),
             Self::Bisections(rounds) => f.pad(&format!("bisections={rounds}")),
             Self::Tournament => f.pad("tournament"),
+            Self::Halves => f.pad("halves"),
             Self::Pattern(pattern) => f.pad(pattern.as_str()),
         }
     }
@@ -209,6 +244,7 @@ impl FromStr for Arrangement {
             ("sweep", None) => Ok(Self::Sweep),
             ("bisections", Some(rounds)) => Ok(Self::Bisections(rounds)),
             ("tournament", None) => Ok(Self::Tournament),
+            ("halves", None) => Ok(Self::Halves),
             (name, None) => {
                 let found = PATTERNS.into_iter().find(|pattern| pattern.as_str() == name);
                 found.map(Self::Pattern).ok_or_else(|| NotAnArrangement(text.to_owned()))
@@ -263,6 +299,7 @@ mod tests {
             "sweep",
             "bisections=50",
             "tournament",
+            "halves",
             "mesh",
             "one-to-many",
             "many-to-one",
@@ -296,6 +333,17 @@ mod tests {
         }
     }
 
+    /// The rows of docs/methods/fabric.md.
+    #[test]
+    fn rounds_by_hosts_are_those_of_the_page() {
+        let page = include_str!("../../../../../docs/methods/fabric.md");
+        for hosts in [8, 16, 32, 64, 128, 256, 512] {
+            let [halves, sweep] = ["halves", "sweep"].map(|name| rounds(name, hosts).len());
+            let row = format!("| {hosts} | {} | {sweep} |", halves + 3);
+            assert!(page.contains(&row), "{row}");
+        }
+    }
+
     fn any_arrangement() -> impl Strategy<Value = Arrangement> {
         prop_oneof![
             Just(Arrangement::Neighbours),
@@ -303,6 +351,7 @@ mod tests {
             Just(Arrangement::Sweep),
             (1u32..20).prop_map(Arrangement::Bisections),
             Just(Arrangement::Tournament),
+            Just(Arrangement::Halves),
         ]
     }
 
@@ -347,6 +396,20 @@ mod tests {
             prop_assert_eq!(met.len(), ports * (ports - 1) / 2);
             prop_assert_eq!(met.iter().collect::<BTreeSet<_>>().len(), met.len());
             prop_assert!(rounds.iter().all(|round| round.pairs.len() == ports / 2));
+        }
+
+        #[test]
+        fn halves_take_two_rounds_a_bit_and_give_each_port_many_partners(ports in 2usize..600) {
+            let rounds = Arrangement::Halves.rounds(ports, 0);
+            prop_assert!(rounds.len() <= 2 * (ports as f64).log2().ceil() as usize);
+            let mut partners = vec![BTreeSet::new(); ports];
+            for (from, to) in rounds.iter().flat_map(|round| &round.pairs) {
+                partners[*from].insert(*to);
+                partners[*to].insert(*from);
+            }
+            for (port, partners) in partners.iter().enumerate() {
+                prop_assert!(partners.len() >= 3.min(ports - 1), "port {port} of {ports}");
+            }
         }
 
         #[test]

@@ -3,13 +3,16 @@
 //! Never keeps a series: the worst interval of each pair is taken at once.
 
 use crate::study::Noted;
-use measure::ByteCount;
+use measure::{ByteCount, Nanos};
 
 use super::super::session::Tried;
 use super::FabricSpec;
 use super::scene::Round;
 use page::Caveat;
-use trial::record::{BulkRecord, Defect, ExchangeRecord, FlowRecord, ReceiptRecord};
+use trial::counters::{RX_CRC_ERRORS, RX_PACKETS};
+use trial::record::{
+    BulkRecord, Defect, ExchangeRecord, FlowRecord, PortCounters, ReceiptRecord, Side,
+};
 use trial::{Flow, FlowKind, Outcome};
 
 /// Result of one pair in one trial, in bits of payload a second. If a port is in several pairs,
@@ -34,6 +37,37 @@ pub(super) struct Got {
     pub(super) resolution: f64,
     /// True if nothing arrived in the last interval in either direction.
     pub(super) stopped: bool,
+    /// Messages that took at least half as long again as the pair's median, both ends together.
+    pub(super) late: u64,
+}
+
+/// Frames counted at the ends of a port's cable, and those of them with a wrong FCS.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Damage {
+    /// Frames that the port sent.
+    pub(super) sent: Counted,
+    /// Frames that it received.
+    pub(super) received: Counted,
+}
+
+/// Number of frames or messages, and of those that are damaged or late.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Counted {
+    pub(super) odd: u64,
+    pub(super) all: u64,
+}
+
+impl Counted {
+    /// Adds the counts of another trial.
+    pub(super) fn add(&mut self, other: Self) {
+        self.odd += other.odd;
+        self.all += other.all;
+    }
+
+    /// Share of the damaged or late ones; 0 of none.
+    pub(super) fn share(self) -> f64 {
+        if self.all > 0 { self.odd as f64 / self.all as f64 } else { 0.0 }
+    }
 }
 
 /// Trial of a round in one block.
@@ -45,6 +79,8 @@ pub(super) struct Sample {
     /// Results in the order of the round's pairs; `None` if nothing arrived in at least one
     /// direction.
     pub(super) pairs: Vec<Option<Got>>,
+    /// Frames on the ports' cables, by port.
+    pub(super) damage: Vec<(String, Damage)>,
 }
 
 /// All blocks of a round.
@@ -84,8 +120,32 @@ impl RoundData {
             self.noted.doubt(Caveat::SilentPairs);
         }
         let started_unix_ns = tried.record.started_unix_ns;
-        self.samples.push(Sample { block, started_unix_ns, pairs });
+        let damage = damage(&tried.record.ports);
+        self.samples.push(Sample { block, started_unix_ns, pairs, damage });
     }
+}
+
+/// Frames that the two ends of each cable counted: what the host's port received, and what the
+/// device's port received from it.
+fn damage(ports: &[PortCounters]) -> Vec<(String, Damage)> {
+    let of = |port: &PortCounters| {
+        let counter = |name: &str| port.counters.get(name).copied();
+        let odd = counter(RX_CRC_ERRORS)?;
+        let counted = Counted { odd, all: odd + counter(RX_PACKETS)? };
+        match port.side {
+            Side::Tester => {
+                Some((port.place.clone(), Damage { received: counted, ..Damage::default() }))
+            }
+            Side::Device | Side::Reported => {
+                Some((port.cable.clone()?, Damage { sent: counted, ..Damage::default() }))
+            }
+        }
+    };
+    ports
+        .iter()
+        .filter_map(of)
+        .filter(|(_, damage)| damage.sent.odd + damage.received.odd > 0)
+        .collect()
 }
 
 /// Flows without received frames, if the trial has no other defect; otherwise `None`. A dead port
@@ -134,6 +194,7 @@ impl Got {
             share: f64::midpoint(came, back),
             resolution: f64::midpoint(octets[0], octets[1]) / message.0 as f64,
             stopped: ways.iter().all(|way| last(&way.intervals, spec) == 0),
+            late: ways.map(late).iter().sum(),
         }
     }
 
@@ -151,6 +212,7 @@ impl Got {
             share: mean,
             resolution: f64::INFINITY,
             stopped,
+            late: 0,
         }
     }
 
@@ -163,6 +225,16 @@ impl Got {
             ..self
         }
     }
+}
+
+/// Messages that took at least half as long again as the median.
+fn late(way: &ReceiptRecord) -> u64 {
+    if way.rounds.is_empty() {
+        return 0;
+    }
+    let limit = Nanos(way.rounds.quantile(0.5).0 * 3 / 2);
+    let late = 1.0 - way.rounds.share_at_or_below(limit);
+    (late * way.rounds.count() as f64).round() as u64
 }
 
 /// Octets in the last whole interval of the load.

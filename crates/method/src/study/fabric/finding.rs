@@ -5,7 +5,9 @@
 
 mod exchanges;
 mod groups;
+mod lossy;
 mod nonblocking;
+mod own;
 mod reconcile;
 mod slow;
 
@@ -17,16 +19,21 @@ use trial::{Carrier, PortRef};
 
 use super::FabricSpec;
 use super::infer::Inferred;
+use super::probe::Probes;
 use super::rounds::Data;
 use super::scene::Scene;
 use crate::study::view::Who;
 use crate::study::view::streams::Firsts;
 use crate::study::{Row, Ways};
 
-pub(super) use exchanges::{Exchange, Goodput, PairCase};
+#[cfg(test)]
+pub(super) use exchanges::PairCase;
+pub(super) use exchanges::{Exchange, Goodput, Met};
+use own::OwnRates;
+
 pub(super) use groups::PortGroups;
 pub(super) use nonblocking::{Nonblocking, ShareRange};
-pub(super) use slow::SlowPort;
+pub(super) use slow::{How, Sign, SlowPort, suspects};
 
 /// Structures inferred from floods, by scene.
 pub(super) type Structures = BTreeMap<usize, Inferred>;
@@ -47,6 +54,8 @@ pub(super) struct SceneFinding {
     /// Names of the ports, in the device's order.
     pub(super) ports: Vec<String>,
     pub(super) exchanges: Vec<Exchange>,
+    /// Pairs of the arrangements of several rounds.
+    pub(super) met: Vec<Met>,
     /// Ports that are slow with every partner.
     pub(super) slow: Vec<SlowPort>,
     /// Groups of ports; `None` without a flood.
@@ -78,7 +87,8 @@ impl FabricFinding {
         for scene in &mut self.scenes {
             all.extend(scene.exchanges.iter_mut().flat_map(Exchange::values));
             floods.extend(scene.groups.iter_mut().flat_map(PortGroups::values));
-            answers.extend(scene.slow.iter_mut().map(|port| &mut port.value));
+            let signs = scene.slow.iter_mut().flat_map(|port| &mut port.signs);
+            answers.extend(signs.map(|sign| &mut sign.value));
             answers.extend(scene.nonblocking.iter_mut().map(|answer| &mut answer.value));
         }
         all.extend(floods);
@@ -94,6 +104,7 @@ pub(super) struct Measured<'a> {
     pub(super) scenes: &'a [Scene],
     pub(super) data: &'a Data,
     pub(super) structures: &'a Structures,
+    pub(super) probes: &'a Probes,
     pub(super) ways: &'a Ways,
     pub(super) seed: u64,
 }
@@ -108,19 +119,26 @@ impl Measured<'_> {
         let scene = &self.scenes[at];
         let found = self.structures.get(&at);
         let mut groups = found.map(|found| PortGroups::new(self, scene, found));
+        let own = OwnRates::new(self, at);
+        let slow = if nonblocking::is_asked(self, at) {
+            slow::slow_ports(self, at, &own)
+        } else {
+            Vec::new()
+        };
+        let is_slow = |port: &PortRef| slow.iter().any(|one| one.port == *port);
         let mut nonblocking = nonblocking::answer(self, at);
-        let slow = if nonblocking.is_some() { slow::slow_ports(self, at) } else { Vec::new() };
         if let Some(answer) = nonblocking.as_mut().filter(|_| !slow.is_empty()) {
             reconcile::excuse(answer);
         }
         if let (Some(groups), Some(answer)) = (&mut groups, &mut nonblocking) {
-            let is_slow = |at: usize| slow.iter().any(|one| one.port == scene.ports[at]);
+            let is_slow = |at: usize| is_slow(&scene.ports[at]);
             reconcile::reconcile(groups, answer, self.spec.margin, &is_slow);
         }
         SceneFinding {
             who: self.ways.place(scene.way).who,
             ports: scene.ports.iter().map(PortRef::to_string).collect(),
             exchanges: exchanges::all(self, at),
+            met: exchanges::met(self, at),
             slow,
             groups,
             nonblocking,

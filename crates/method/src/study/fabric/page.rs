@@ -5,11 +5,12 @@
 
 mod answers;
 mod pictures;
+mod slow;
 
 use std::collections::BTreeMap;
 
 use page::words::Scaled;
-use page::{Block, Cell, Column, Figure, Room, Section, Table, Unit};
+use page::{Block, Cell, Column, Figure, Picture, Room, Section, Table, Unit};
 
 use measure::ByteCount;
 
@@ -33,40 +34,21 @@ impl Finding for FabricFinding {
 }
 
 fn page(found: &FabricFinding) -> StudyPage {
-    let mut blocks: Vec<Block> = [slow_ports(found), by_nodes(found), by_message(found)]
+    let pictures = |all: Vec<Picture>| (!all.is_empty()).then_some(Block::Pictures(all));
+    let tables = [slow::table(found), by_nodes(found), by_message(found)];
+    let tables = tables.into_iter().flatten().map(Block::Table);
+    let blocks: Vec<Block> = pictures(pictures::pairs(found))
         .into_iter()
-        .flatten()
-        .map(Block::Table)
+        .chain(tables)
+        .chain(pictures(pictures::groups(found)))
         .collect();
-    for pictures in [pictures::groups(found), pictures::pairs(found)] {
-        if !pictures.is_empty() {
-            blocks.push(Block::Pictures(pictures));
-        }
-    }
     let section = Section { id: "fabric".to_owned(), heading: "Fabric".to_owned(), blocks };
     let own = Some(section).filter(|section| !section.blocks.is_empty());
     let sections = own.into_iter().chain(streams::section(&found.streams, None));
     StudyPage { sections: sections.collect(), ..StudyPage::default() }
-        .with_answers(Topic::SlowPorts, answers::slow_ports(found))
+        .with_answers(Topic::SlowPorts, slow::answers(found))
         .with_answers(Topic::NonBlocking, answers::nonblocking(found))
         .with_answers(Topic::Groups, answers::groups(found))
-}
-
-/// Ports that are slow with every partner.
-fn slow_ports(found: &FabricFinding) -> Option<Table> {
-    let rows = found.devices().into_iter().flat_map(|scene| {
-        scene.slow.iter().map(|port| {
-            vec![
-                Cell::path(scene.who.name()),
-                Cell::text(port.port.to_string()),
-                Cell::number(port.partners.to_string()),
-                Cell::value(&port.value),
-            ]
-        })
-    });
-    Table::new("Slow ports", ["device", "port", "partners", "share of the other ports' rate"])
-        .with_rows(rows)
-        .unless_empty()
 }
 
 /// Layout of one of the two tables.
@@ -232,6 +214,7 @@ mod tests {
         rounds.worst_round = Some(goodput(Some(40.0)));
         let device = SceneFinding {
             slow: Vec::new(),
+            met: Vec::new(),
             who: Who::Named(Subject { device: "sw1".to_owned(), variant: None }),
             ports: (1..=5).map(|number| format!("p{number}")).collect(),
             exchanges: vec![exchange(offset, 2, 108.0), told, rounds],
@@ -240,6 +223,7 @@ mod tests {
         };
         let cables = SceneFinding {
             slow: Vec::new(),
+            met: Vec::new(),
             who: Who::Cable,
             ports: Vec::new(),
             exchanges: vec![exchange(None, 4, 111.0)],
@@ -263,10 +247,10 @@ mod tests {
     fn two_tables_and_two_pictures() {
         let page = page(&found());
         let [
+            Block::Pictures(pairs),
             Block::Table(nodes),
             Block::Table(messages),
             Block::Pictures(groups),
-            Block::Pictures(pairs),
         ] = &page.sections[0].blocks[..]
         else {
             panic!("{page:?}")
@@ -283,6 +267,7 @@ mod tests {
         assert_eq!(fields, [(0, 2, 0.0), (1, 3, 1.0), (3, 1, 1.0)], "one way is one half");
         assert_eq!(shares.fields[0].text, "p1 and p3: nothing");
         assert_eq!(shares.fields[1].text, "p2 and p4: 41.0 MB/s, offset=2");
+        assert!(shares.outlined.is_empty());
 
         let Image::Groups(ports) = &groups[0].image else { panic!("{groups:?}") };
         let of_ports: Vec<_> = ports.ports.iter().map(|port| port.group).collect();

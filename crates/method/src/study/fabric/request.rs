@@ -30,7 +30,7 @@ const LONGEST: Nanos = Nanos::from_secs(3);
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Fabric {
-    /// Pairing of the ports: neighbours, offset=N, sweep, bisections=N, tournament, mesh,
+    /// Pairing of the ports: neighbours, offset=N, sweep, bisections=N, tournament, halves, mesh,
     /// one-to-many, many-to-one, half-to-half, one-way [default: neighbours,sweep, and floods as
     /// with --infer]
     #[arg(long = "arrangement", value_name = "LIST", value_delimiter = ',')]

@@ -8,9 +8,10 @@ use measure::Nanos;
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64;
 
-use super::finding::{FabricFinding, Measured, Structures};
+use super::finding::{FabricFinding, Measured, Structures, suspects};
 use super::floods::Flooding;
 use super::infer::infer;
+use super::probe::{self, Probes};
 use super::rounds::Data;
 use super::scene::Scene;
 use super::{FabricSpec, Place, gone};
@@ -53,6 +54,7 @@ impl FabricSpec {
             }
         }
         gone::forget(&mut data, &scenes);
+        let probes = self.probe(&mut session, &scenes, &data, seed)?;
         let structures = flood(&scenes, &topology, &mut session, seed)?;
         let Session { ways, .. } = session;
         let measured = Measured {
@@ -60,11 +62,37 @@ impl FabricSpec {
             scenes: &scenes,
             data: &data,
             structures: &structures,
+            probes: &probes,
             ways: &ways,
             seed,
         };
         let scenes = measured.found();
         Ok(FabricFinding { message: self.message, scenes, streams })
+    }
+
+    /// Probes the slow ports of every scene.
+    fn probe(
+        &self,
+        session: &mut Session<'_>,
+        scenes: &[Scene],
+        data: &Data,
+        seed: u64,
+    ) -> Result<Probes> {
+        let mut found = Probes::new();
+        for (at, scene) in scenes.iter().enumerate() {
+            let measured = Measured {
+                spec: self,
+                scenes,
+                data,
+                structures: &Structures::new(),
+                probes: &Probes::new(),
+                ways: &session.ways,
+                seed,
+            };
+            let suspects = suspects(measured, at);
+            found.extend(probe::run(self, session, scene, suspects)?.map(|probed| (at, probed)));
+        }
+        Ok(found)
     }
 
     /// Runs one trial of a round.

@@ -24,6 +24,8 @@ pub(super) struct Scene {
     pub(super) floods: bool,
     /// Rate of the slowest port; `None` if unknown.
     pub(super) link: Option<Rate>,
+    /// Rates of the ports' links, in their order; `None` if unknown.
+    pub(super) rates: Vec<Option<Rate>>,
 }
 
 /// Combination of arrangement, number of nodes and message size.
@@ -65,7 +67,8 @@ impl Scene {
         let device = ways.subject(subject).map(|subject| subject.device.as_str());
         let ports = spec.between.among(&topology.ports_of(device));
         let wanted = wanted(spec, ports.len());
-        let link = ports.iter().filter_map(|port| topology.rate(port)).min();
+        let rates: Vec<Option<Rate>> = ports.iter().map(|port| topology.rate(port)).collect();
+        let link = rates.iter().copied().flatten().min();
         let mut cells: Vec<Cell> = wanted
             .into_iter()
             .map(|(arrangement, nodes, message)| {
@@ -88,7 +91,18 @@ impl Scene {
         }
         put_links(&mut cells, topology);
         let floods = spec.infer && ways.path(way) == Path::Device && device.is_some();
-        Self { way, cells, ports, floods, link }
+        Self { way, cells, ports, floods, link, rates }
+    }
+
+    /// Rate of the slower of a pair's ports, in bits a second; [`UNKNOWN`] if one of the scene's is
+    /// unknown.
+    pub(super) fn link_of(&self, pair: &Pair) -> f64 {
+        let rate = |port: &PortRef| {
+            let at = self.ports.iter().position(|own| own == port)?;
+            self.rates[at]
+        };
+        let slower = rate(&pair.from).zip(rate(&pair.to)).map(|(from, to)| from.min(to).0 as f64);
+        slower.filter(|_| self.rates.iter().all(Option::is_some)).unwrap_or(UNKNOWN)
     }
 
     /// Cell and round of each trial in a block.

@@ -3,7 +3,10 @@
 //!
 //! Owns the rows of exchanges. Never decides whether a device blocks.
 
+use std::collections::BTreeMap;
+
 use measure::ByteCount;
+use measure::quantile::median;
 
 use super::super::cell::{Got, Sample};
 use super::super::rounds::{
@@ -84,6 +87,44 @@ pub(super) fn all(measured: Measured<'_>, at: usize) -> Vec<Exchange> {
     let scene = &measured.scenes[at];
     let cells = scene.cells.iter().enumerate();
     cells.map(|(index, cell)| Kept::new(measured, at, index).exchange(cell)).collect()
+}
+
+/// Pair in one round of an arrangement of several, for the picture of all pairs.
+#[derive(Debug)]
+pub(in super::super) struct Met {
+    /// Indices of its ports in the device's order.
+    pub(in super::super) ports: [usize; 2],
+    /// Median goodput over the repetitions, in bits a second.
+    pub(in super::super) bits: f64,
+    /// Name of the round.
+    pub(in super::super) round: String,
+}
+
+/// Pairs of all rounds of a scene's arrangements of several.
+pub(super) fn met(measured: Measured<'_>, at: usize) -> Vec<Met> {
+    let scene = &measured.scenes[at];
+    let has_rounds = |cell: &Cell| cell.arrangement.is_some_and(Arrangement::has_rounds);
+    let places: BTreeMap<&PortRef, usize> = scene.ports.iter().zip(0..).collect();
+    let place = |port: &PortRef| places.get(port).copied();
+    let mut all = Vec::new();
+    for (index, cell) in scene.cells.iter().enumerate().filter(|(_, cell)| has_rounds(cell)) {
+        let rounds = Rounds::from_cell(measured.data, CellPlace { scene: at, cell: index });
+        for (round, data) in cell.rounds.iter().zip(rounds.rounds()) {
+            for (number, pair) in round.pairs.iter().enumerate() {
+                let got = |sample: &Sample| sample.pairs.get(number).copied().flatten();
+                let rates: Vec<f64> =
+                    data.samples.iter().filter_map(got).map(|got| got.mean).collect();
+                let ports = place(&pair.from).zip(place(&pair.to));
+                let met = ports.zip(median(&rates));
+                all.extend(met.map(|((from, to), bits)| Met {
+                    ports: [from, to],
+                    bits,
+                    round: round.to_words(),
+                }));
+            }
+        }
+    }
+    all
 }
 
 /// Records of one cell, and of the direct cables that belong to it.

@@ -52,14 +52,21 @@ struct Shares {
     missing: Vec<String>,
 }
 
-/// Answers for a subject; `None` for a direct cable, which cannot block.
-pub(super) fn answer(measured: Measured<'_>, at: usize) -> Option<Nonblocking> {
+/// True if the question is asked of a scene: of a subject, never of a direct cable, which cannot
+/// block.
+pub(super) fn is_asked(measured: Measured<'_>, at: usize) -> bool {
     let Measured { scenes, ways, .. } = measured;
     let scene = &scenes[at];
     let is_subject = ways.subjects().contains(&scene.way) && ways.subject(scene.way).is_some();
-    if !is_subject || !scene.cells.iter().any(is_matching) {
+    is_subject && scene.cells.iter().any(is_matching)
+}
+
+/// Answers for a subject; `None` where it is not asked.
+pub(super) fn answer(measured: Measured<'_>, at: usize) -> Option<Nonblocking> {
+    if !is_asked(measured, at) {
         return None;
     }
+    let scene = &measured.scenes[at];
     let mut answer = Nonblocking::new(measured, scene, shares(measured, at));
     let caveats = &mut answer.value.caveats;
     if is_missing_pairs(measured, at) && !caveats.contains(&Caveat::SilentPairs) {

@@ -1,21 +1,22 @@
-//! Ports that are slow with every partner.
+//! Ports that are slow with every partner, and how: by their link's speed, rate, delay, damaged
+//! frames, or late messages.
 //!
-//! Owns the rule: in every round a port has another partner, so that its best round is its own rate
-//! (a slow partner must not make a good port look bad). From outside a slow host, NIC, cable or
-//! switch port look the same, so that the verdict is undetermined and nothing of it is the device's
-//! sharing.
+//! Owns the rules. From outside a slow host, NIC, cable or switch port look the same, so that the
+//! verdict is undetermined and nothing of it is the device's sharing. Names nobody if half of the
+//! ports are slow: then two halves differ and neither is the odd one.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use measure::blocks::paired_ratio;
+use measure::Rate;
+use measure::blocks::{BlockEstimate, paired_ratio};
 use measure::quantile::median;
 use page::{Condition, Figure, Key, Metric, Unit};
 use trial::PortRef;
 
-use super::super::cell::Got;
-use super::super::rounds::{CellPlace, Rounds, most};
-use super::super::scene::{Cell, Scene};
+use super::super::probe::Probed;
+use super::super::scene::Scene;
 use super::Measured;
+use super::lossy::{Lateness, damaged_share};
+use super::own::{FEWEST_PORTS, Of, OwnRates};
+use crate::study::Row;
 use crate::study::rows::CONFIDENCE;
 
 /// A port that gets less than the others, whichever its partner.
@@ -24,99 +25,243 @@ pub(in super::super) struct SlowPort {
     pub(in super::super) port: PortRef,
     /// Number of partners that it had.
     pub(in super::super) partners: usize,
-    /// Best rate of the port as a share of the other ports' median.
+    /// Number of ports that it is compared with.
+    pub(in super::super) others: usize,
+    /// What shows it, the strongest first; never empty.
+    pub(in super::super) signs: Vec<Sign>,
+    /// Port whose cable may be exchanged with its own to tell what is slow.
+    pub(in super::super) exchange: Option<PortRef>,
+}
+
+/// One way in which a port is slow.
+#[derive(Debug)]
+pub(in super::super) struct Sign {
+    pub(in super::super) how: How,
     pub(in super::super) value: Figure,
 }
 
-/// With fewer partners a port's best round may still be a slow partner's.
-const FEWEST_PARTNERS: usize = 3;
-/// With fewer ports there is no median to be compared with.
-const FEWEST_PORTS: usize = 5;
-
-/// Best rate of a port in each block, and its partners.
-#[derive(Debug, Default)]
-struct Best {
-    by_block: BTreeMap<u32, f64>,
-    partners: BTreeSet<PortRef>,
+/// Ways of being slow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in super::super) enum How {
+    /// Its link has a lower speed than the others'.
+    Link {
+        /// Speed of its link.
+        own: Rate,
+        /// Median speed of the others.
+        others: Rate,
+    },
+    /// Its exchanges have a lower rate; in which direction is unknown.
+    Exchanges,
+    /// What it sends has a lower rate.
+    Sends,
+    /// What it receives has a lower rate.
+    Receives,
+    /// Its messages take longer, whatever their size.
+    Delay,
+    /// Frames that it sends are damaged.
+    SendsDamaged,
+    /// Frames that it receives are damaged.
+    ReceivesDamaged,
+    /// Some of its messages take much longer than the rest.
+    Late,
 }
 
-/// Finds the slow ports of a scene; none if half of the ports are slow, as then the two halves
-/// differ and neither is the odd one.
-pub(super) fn slow_ports(measured: Measured<'_>, at: usize) -> Vec<SlowPort> {
+impl How {
+    /// Code word of the row's statistic.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Link { .. } => "link",
+            Self::Exchanges => "exchanges",
+            Self::Sends | Self::SendsDamaged => "sends",
+            Self::Receives | Self::ReceivesDamaged => "receives",
+            Self::Delay | Self::Late => "messages",
+        }
+    }
+
+    const fn metric(self) -> (Metric, Unit) {
+        match self {
+            Self::Link { .. } | Self::Exchanges | Self::Sends | Self::Receives => {
+                (Metric::PortShare, Unit::Ratio)
+            }
+            Self::Delay => (Metric::PortDelay, Unit::Nanoseconds),
+            Self::SendsDamaged | Self::ReceivesDamaged => (Metric::PortDamaged, Unit::Ratio),
+            Self::Late => (Metric::PortLate, Unit::Ratio),
+        }
+    }
+}
+
+/// Finds the slow ports of a scene.
+pub(super) fn slow_ports(measured: Measured<'_>, at: usize, own: &OwnRates) -> Vec<SlowPort> {
     let scene = &measured.scenes[at];
-    let all = best_rates(measured, at);
-    let compared: Vec<(&PortRef, &Best)> =
-        all.iter().filter(|(_, best)| best.partners.len() >= FEWEST_PARTNERS).collect();
+    let compared: Vec<&PortRef> =
+        scene.ports.iter().filter(|port| own.known().any(|(known, _)| known == *port)).collect();
     if compared.len() < FEWEST_PORTS {
         return Vec::new();
     }
-    let slow: Vec<SlowPort> = compared
-        .iter()
-        .filter_map(|(port, best)| {
-            let others = compared.iter().filter(|(other, _)| other != port).map(|(_, best)| *best);
-            slow_port(measured, scene, port, best, &others.collect::<Vec<_>>())
-        })
-        .collect();
-    if slow.len() * 2 < compared.len() { slow } else { Vec::new() }
-}
-
-fn slow_port(
-    measured: Measured<'_>,
-    scene: &Scene,
-    port: &PortRef,
-    best: &Best,
-    others: &[&Best],
-) -> Option<SlowPort> {
-    let beside = |(block, own): (&u32, &f64)| {
-        let rates: Vec<f64> =
-            others.iter().filter_map(|other| other.by_block.get(block).copied()).collect();
-        Some((*own, median(&rates)?))
-    };
-    let pairs: Vec<(f64, f64)> = best.by_block.iter().filter_map(beside).collect();
-    let ratio = paired_ratio(&pairs, CONFIDENCE, measured.seed)?;
-    let is_certain = ratio.interval.confidence >= CONFIDENCE;
-    if !is_certain || ratio.interval.high >= 1.0 - measured.spec.margin {
-        return None;
+    let lateness = Lateness::new(measured, at);
+    let judge = Judge { measured, scene, own, lateness: &lateness, others: compared.len() - 1 };
+    let probed = measured.probes.get(&at);
+    let mut slow: Vec<SlowPort> =
+        compared.iter().filter_map(|port| judge.slow_port(port, probed)).collect();
+    if slow.len() * 2 >= compared.len() {
+        return Vec::new();
     }
-    let mut row = measured.row(scene);
-    row.conditions.remove(&Key::RateConvention);
-    row.set(Key::Message, measured.spec.message.0);
-    row.set(Key::SlowPort, Condition::Text(port.to_string()));
-    row.set(Key::Partners, best.partners.len() as u64);
-    row.n = ratio.blocks as u64;
-    let value = row.of_estimate(Metric::PortShare, Unit::Ratio, Some(ratio));
-    Some(SlowPort { port: port.clone(), partners: best.partners.len(), value })
+    // With slow partners only, a port's best round is theirs.
+    let all: Vec<PortRef> = slow.iter().map(|one| one.port.clone()).collect();
+    slow.retain(|one| {
+        let good = own.partners_of(&one.port).filter(|partner| !all.contains(partner));
+        good.count() > 1
+    });
+    let named: Vec<PortRef> = slow.iter().map(|one| one.port.clone()).collect();
+    for one in &mut slow {
+        let good = compared.iter().filter(|port| !named.contains(*port));
+        one.exchange = good.min_by_key(|port| distance(scene, port, &one.port)).copied().cloned();
+    }
+    slow
 }
 
-/// Best rate of each port over the rounds with the most nodes, relative to the pair's link.
-fn best_rates(measured: Measured<'_>, at: usize) -> BTreeMap<PortRef, Best> {
-    let scene = &measured.scenes[at];
-    let is_in = |cell: &Cell| {
-        cell.message == measured.spec.message
-            && Some(cell.nodes) == most(scene)
-            && super::nonblocking::is_matching(cell)
+/// Ports that may be slow: their whole interval is below the others' by half the margin. Probes
+/// show the direction, and tell those from the rest that are slow in one of the two only.
+pub(in super::super) fn suspects(measured: Measured<'_>, at: usize) -> Vec<PortRef> {
+    if !super::nonblocking::is_asked(measured, at) {
+        return Vec::new();
+    }
+    let own = OwnRates::new(measured, at);
+    let is_suspect = |port: &&PortRef| {
+        let pairs = own.beside_others(port, Of::Link);
+        let ratio = paired_ratio(&pairs, CONFIDENCE, measured.seed);
+        let is_known = own.known().any(|(known, _)| known == *port);
+        is_known && ratio.is_some_and(|ratio| is_below(ratio, measured.spec.margin / 2.0))
     };
-    let mut all: BTreeMap<PortRef, Best> = BTreeMap::new();
-    for (index, cell) in scene.cells.iter().enumerate().filter(|(_, cell)| is_in(cell)) {
-        let rounds = Rounds::from_cell(measured.data, CellPlace { scene: at, cell: index });
-        for (round, data) in cell.rounds.iter().zip(rounds.rounds()) {
-            for sample in &data.samples {
-                for (pair, got) in round.pairs.iter().zip(&sample.pairs) {
-                    let Some(rate) = got.as_ref().map(slower_share) else { continue };
-                    for (own, partner) in [(&pair.from, &pair.to), (&pair.to, &pair.from)] {
-                        let best = all.entry(own.clone()).or_default();
-                        best.partners.insert(partner.clone());
-                        let known = best.by_block.entry(sample.block).or_insert(rate);
-                        *known = known.max(rate);
-                    }
-                }
-            }
+    let ports = &measured.scenes[at].ports;
+    let suspects: Vec<PortRef> = ports.iter().filter(is_suspect).cloned().collect();
+    if suspects.len() * 2 < ports.len() && ports.len() >= FEWEST_PORTS {
+        suspects
+    } else {
+        Vec::new()
+    }
+}
+
+/// True if a ratio is below one by more than the margin, with its whole interval.
+fn is_below(ratio: BlockEstimate, margin: f64) -> bool {
+    ratio.interval.confidence >= CONFIDENCE && ratio.interval.high < 1.0 - margin
+}
+
+/// Distance of two ports in the device's order.
+fn distance(scene: &Scene, one: &PortRef, other: &PortRef) -> usize {
+    let place = |port| scene.ports.iter().position(|own| own == port).unwrap_or(0);
+    place(one).abs_diff(place(other))
+}
+
+/// What is compared of each port of a scene.
+struct Judge<'a> {
+    measured: Measured<'a>,
+    scene: &'a Scene,
+    own: &'a OwnRates,
+    lateness: &'a Lateness,
+    others: usize,
+}
+
+impl Judge<'_> {
+    fn slow_port(&self, port: &PortRef, probed: Option<&Probed>) -> Option<SlowPort> {
+        let mut signs: Vec<Sign> = self.by_link(port).into_iter().collect();
+        if let Some(rate) = self.by_rate(port) {
+            signs.extend(self.narrowed(port, rate, probed));
         }
+        signs.extend(self.by_damage(port));
+        if signs.is_empty() {
+            signs.extend(self.by_lateness(port));
+        }
+        (!signs.is_empty()).then(|| SlowPort {
+            port: port.clone(),
+            partners: self.own.partners_of(port).count(),
+            others: self.others,
+            signs,
+            exchange: None,
+        })
     }
-    all
-}
 
-/// Share of the link that the slower direction gets.
-fn slower_share(got: &Got) -> f64 {
-    if got.mean > 0.0 { got.share * got.slower / got.mean } else { 0.0 }
+    fn sign(&self, port: &PortRef, how: How, estimate: BlockEstimate) -> Sign {
+        let (metric, unit) = how.metric();
+        let mut row = self.row(port);
+        row.set(Key::Statistic, how.as_str());
+        row.n = estimate.blocks as u64;
+        Sign { how, value: row.of_estimate(metric, unit, Some(estimate)) }
+    }
+
+    fn row(&self, port: &PortRef) -> Row {
+        let mut row = self.measured.row(self.scene);
+        row.conditions.remove(&Key::RateConvention);
+        row.set(Key::Message, self.measured.spec.message.0);
+        row.set(Key::SlowPort, Condition::Text(port.to_string()));
+        row.set(Key::Partners, self.own.partners_of(port).count() as u64);
+        row
+    }
+
+    /// Compares the link's known speed with the others'.
+    fn by_link(&self, port: &PortRef) -> Option<Sign> {
+        let rates = || self.scene.ports.iter().zip(&self.scene.rates);
+        let (_, own) = rates().find(|(other, _)| *other == port)?;
+        let others = rates().filter(|(other, _)| *other != port);
+        let known: Vec<f64> = others.filter_map(|(_, rate)| Some((*rate)?.0 as f64)).collect();
+        let (own, others) = ((*own)?, Rate(median(&known)? as u64));
+        if own.0 as f64 >= others.0 as f64 * (1.0 - self.measured.spec.margin) {
+            return None;
+        }
+        let ratio = self.ratio(&self.own.beside_others(port, Of::Bits))?;
+        Some(self.sign(port, How::Link { own, others }, ratio))
+    }
+
+    /// Compares the port's best round, as a share of its link, with the others'.
+    fn by_rate(&self, port: &PortRef) -> Option<BlockEstimate> {
+        self.ratio(&self.own.beside_others(port, Of::Link))
+    }
+
+    fn ratio(&self, pairs: &[(f64, f64)]) -> Option<BlockEstimate> {
+        paired_ratio(pairs, CONFIDENCE, self.measured.seed)
+    }
+
+    fn is_slow(&self, ratio: BlockEstimate) -> bool {
+        is_below(ratio, self.measured.spec.margin)
+    }
+
+    /// Signs of a slow rate: the directions that probes show to be slow; otherwise the exchanges,
+    /// if they are, and by which delay.
+    fn narrowed(&self, port: &PortRef, rate: BlockEstimate, probed: Option<&Probed>) -> Vec<Sign> {
+        let own = probed.and_then(|probed| probed.of(port, self.measured.seed));
+        let ways =
+            own.iter().flat_map(|own| [(How::Sends, own.sends), (How::Receives, own.receives)]);
+        let slow = ways.filter_map(|(how, ratio)| {
+            let ratio = ratio.filter(|ratio| self.is_slow(*ratio))?;
+            Some(self.sign(port, how, ratio))
+        });
+        let mut signs: Vec<Sign> = slow.collect();
+        if signs.is_empty() && self.is_slow(rate) {
+            let certain = |delay: &BlockEstimate| {
+                delay.interval.confidence >= CONFIDENCE && delay.interval.low > 0.0
+            };
+            signs.push(self.sign(port, How::Exchanges, rate));
+            let delay = own.and_then(|own| own.delay).filter(certain);
+            signs.extend(delay.map(|delay| self.sign(port, How::Delay, delay)));
+        }
+        signs
+    }
+
+    /// Frames of the port's cable with a wrong FCS, which its two ends count.
+    fn by_damage(&self, port: &PortRef) -> Vec<Sign> {
+        let own = self.lateness.damage(port);
+        let ways = [(How::SendsDamaged, own.sent), (How::ReceivesDamaged, own.received)];
+        let damaged = ways.into_iter().filter_map(|(how, counted)| {
+            let share = damaged_share(counted)?;
+            let mut row = self.row(port);
+            row.set(Key::Statistic, how.as_str());
+            row.n = counted.all;
+            Some(Sign { how, value: row.single(Metric::PortDamaged, Unit::Ratio, Some(share)) })
+        });
+        damaged.collect()
+    }
+
+    fn by_lateness(&self, port: &PortRef) -> Option<Sign> {
+        Some(self.sign(port, How::Late, self.lateness.odd(port)?))
+    }
 }

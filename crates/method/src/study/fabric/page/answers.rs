@@ -5,9 +5,7 @@
 
 use page::{Answer, Headline, Reply, words};
 
-use super::super::finding::{
-    FabricFinding, Nonblocking, PortGroups, SceneFinding, ShareRange, SlowPort,
-};
+use super::super::finding::{FabricFinding, Nonblocking, PortGroups, SceneFinding, ShareRange};
 use super::super::infer::{Finding, Group, Inferred, SURELY, Uplink};
 use crate::study::view::stated;
 
@@ -21,22 +19,6 @@ pub(super) fn nonblocking(found: &FabricFinding) -> Vec<Answer> {
         Some(answer.with_headline(headline).of_case(scene.active(found.nodes)))
     };
     found.scenes.iter().filter_map(answer).collect()
-}
-
-/// Ports that are slow with every partner, one answer each.
-pub(super) fn slow_ports(found: &FabricFinding) -> Vec<Answer> {
-    let answer = |port: &SlowPort| {
-        let text = format!(
-            "Share of what the other ports get, with each of {} partners: the host, its NIC, its \
-             cable or its switch port, not the switch's sharing. To tell which, exchange its cable \
-             with another port's and run again.",
-            port.partners
-        );
-        stated(text, &port.value)
-            .led_by(&port.value)
-            .with_question(format!("Slow port {}", port.port))
-    };
-    found.scenes.iter().flat_map(|scene| &scene.slow).map(answer).collect()
 }
 
 /// Groups that share an uplink, their effect on a job, and the confidence; or that none was found,

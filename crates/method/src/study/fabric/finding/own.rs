@@ -1,0 +1,121 @@
+//! What each port reaches by itself, whoever its partner is: its best round.
+//!
+//! Owns the reference of slow ports. A slow partner must not make a
+//! good port look bad, so that only the best round of several partners counts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use measure::quantile::median;
+use trial::PortRef;
+use trial::topology::Pair;
+
+use super::super::cell::Got;
+use super::super::rounds::{CellPlace, Rounds, most};
+use super::super::scene::Cell;
+use super::Measured;
+
+/// With fewer partners a port's best round may still be a slow partner's.
+const FEWEST_PARTNERS: usize = 3;
+
+/// With fewer ports there is no median to be compared with. A sweep of so many leaves some of them
+/// two partners only.
+pub(super) const FEWEST_PORTS: usize = 5;
+
+/// Best rates of a scene's ports, with all of them active.
+#[derive(Debug, Default)]
+pub(super) struct OwnRates(BTreeMap<PortRef, Best>);
+
+/// Best rate of a port in each block, and its partners.
+#[derive(Debug, Default)]
+pub(super) struct Best {
+    /// Share of the pair's link that the slower direction gets.
+    shares: BTreeMap<u32, f64>,
+    /// Goodput of the slower direction, in bits a second.
+    bits: BTreeMap<u32, f64>,
+    partners: BTreeSet<PortRef>,
+}
+
+/// Unit of a port's best rate.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Of {
+    /// Share of the pair's own link.
+    Link,
+    /// Bits a second.
+    Bits,
+}
+
+impl OwnRates {
+    /// Finds the best round of each port of a scene.
+    pub(super) fn new(measured: Measured<'_>, at: usize) -> Self {
+        let scene = &measured.scenes[at];
+        let is_in = |cell: &Cell| {
+            cell.message == measured.spec.message
+                && Some(cell.nodes) == most(scene)
+                && super::nonblocking::is_matching(cell)
+        };
+        let mut all = Self::default();
+        for (index, cell) in scene.cells.iter().enumerate().filter(|(_, cell)| is_in(cell)) {
+            let rounds = Rounds::from_cell(measured.data, CellPlace { scene: at, cell: index });
+            for (round, data) in cell.rounds.iter().zip(rounds.rounds()) {
+                for sample in &data.samples {
+                    for (pair, got) in round.pairs.iter().zip(&sample.pairs) {
+                        all.take(sample.block, pair, got.as_ref());
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn take(&mut self, block: u32, pair: &Pair, got: Option<&Got>) {
+        let Some(got) = got.filter(|got| got.mean > 0.0) else { return };
+        let share = got.share * got.slower / got.mean;
+        for (own, partner) in [(&pair.from, &pair.to), (&pair.to, &pair.from)] {
+            let best = self.0.entry(own.clone()).or_default();
+            if !best.partners.contains(partner) {
+                best.partners.insert(partner.clone());
+            }
+            for (known, value) in [(&mut best.shares, share), (&mut best.bits, got.slower)] {
+                let known = known.entry(block).or_insert(value);
+                *known = known.max(value);
+            }
+        }
+    }
+
+    /// Ports with enough partners for a rate of their own.
+    pub(super) fn known(&self) -> impl Iterator<Item = (&PortRef, &Best)> {
+        self.0.iter().filter(|(_, best)| best.partners.len() >= self.fewest_partners())
+    }
+
+    /// Number of partners that a port needs.
+    pub(super) fn fewest_partners(&self) -> usize {
+        if self.0.len() > FEWEST_PORTS { FEWEST_PARTNERS } else { FEWEST_PARTNERS - 1 }
+    }
+
+    /// Partners of a port.
+    pub(super) fn partners_of(&self, port: &PortRef) -> impl Iterator<Item = &PortRef> {
+        self.0.get(port).into_iter().flat_map(|best| &best.partners)
+    }
+
+    /// Best rates of a port, each with the median of the other ports' in the same block.
+    pub(super) fn beside_others(&self, port: &PortRef, of: Of) -> Vec<(f64, f64)> {
+        let Some(own) = self.0.get(port) else { return Vec::new() };
+        let others: Vec<&Best> =
+            self.known().filter(|(other, _)| *other != port).map(|(_, best)| best).collect();
+        let beside = |(block, own): (&u32, &f64)| {
+            let rates: Vec<f64> =
+                others.iter().filter_map(|other| other.rates(of).get(block).copied()).collect();
+            Some((*own, median(&rates)?))
+        };
+        own.rates(of).iter().filter_map(beside).collect()
+    }
+}
+
+impl Best {
+    const fn rates(&self, of: Of) -> &BTreeMap<u32, f64> {
+        match of {
+            Of::Link => &self.shares,
+            Of::Bits => &self.bits,
+        }
+    }
+}
