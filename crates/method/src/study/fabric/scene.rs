@@ -205,7 +205,12 @@ impl Round {
             let congestion_control = "cubic".to_owned();
             FlowKind::Bulk(Bulk { streams: 1, congestion_control, interval })
         } else {
-            FlowKind::Exchange(Exchange { message, carrier: spec.carrier, interval })
+            FlowKind::Exchange(Exchange {
+                message,
+                carrier: spec.carrier,
+                interval,
+                collective: None,
+            })
         };
         Flow::each_measured(&self.pairs, &kind)
     }
