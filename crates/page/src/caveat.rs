@@ -73,6 +73,7 @@ caveats! {
     TesterDrops "tester-drops" "The tester itself dropped frames: losses are not all the device's. Lower the load, or raise the hosts' buffers.";
     RepeatedTrials "repeated-trials" "Some trials were invalid and were repeated; the list of trials says why.";
     NoValidTrial "no-valid-trial" "No trial was valid in as many tries as allowed, so there is no value. The list of trials says what went wrong.";
+    NoneCompleted "none-completed" "No repetition was completed in the trial's time, so there is no value. Measure longer with -t.";
     SharedMachine "shared-machine" "Hosts and device share this machine and disturb each other: good for comparing, not for a data sheet.";
     SearchCeiling "search-ceiling" "The search reached the highest rate that could be offered, and the path did not fail: its limit is at or above the figure.";
     WideBracket "wide-bracket" "Between the bracket's ends no trial was valid: the limit lies anywhere in it, and the figure is its lower end.";

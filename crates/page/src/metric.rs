@@ -67,6 +67,11 @@ metrics! {
     PortGroups "port_groups" [Count] "groups of ports of which some share an oversubscribed uplink ([what that claims](../methods/fabric.md#what-a-claim-means)); `null` where none was throttled, or the groups can't be separated";
     UplinkRate "uplink_rate" [BitsPerSecond] "what such an uplink carries, where it alone was full (`device`, with an interval over six floods or more); else `bound` = `at-least`, with a lower end only";
     PortShare "port_share" [Ratio] "best rate of a port that is slow with every partner, as a share of the other ports' median";
+    CollectiveTime "collective_time" [Nanoseconds] "how long a [collective](../methods/fabric.md#collectives) takes, from a barrier to the end of its slowest rank";
+    AlgorithmBandwidth "algorithm_bandwidth" [BitsPerSecond] "a collective's size over its time";
+    BusBandwidth "bus_bandwidth" [BitsPerSecond] "algorithm bandwidth times the [factor](../methods/fabric.md#collectives) of the collective, to be compared with the links' rate";
+    LinkShare "link_share" [Ratio] "least time that the links need for a collective's schedule, as a share of its time";
+    StepSpread "step_spread" [Ratio] "of a collective: how many times the mean over all ranks the mean step of the slowest rank takes";
     Nonblocking "nonblocking" [Flag] "whether every arrangement tried gets what one pair alone gets, and no flood found ports held up between their groups: 1 yes, 0 no, `null` not shown";
     Stable "stable" [Flag] "whether TCP was stable at its fair share; `null` where it is not decided; `reasons` ([ESnet's test](../methods/esnet.md))";
     RetransmitsPerGigabyte "retransmits_per_gigabyte" [Count] "TCP segments retransmitted for each gigabyte of payload, after the ramp-up: a criterion of `stable`";
@@ -104,7 +109,7 @@ metrics! {
     FlowsGone "flows_gone" [Count] "flows that were interrupted and not back by the trial's end";
     FlowsSilent "flows_silent" [Count] "flows of which not one frame came in a whole trial";
     PathShare "path_share" [Ratio] "of all frames that crossed one of the `paths` to choose from, the share of `member` ([load sharing](../methods/failover.md#load-sharing))";
-    JainIndex "jain_index" [Ratio] "Jain's index over the paths: 1 where all carry the same, one by their number where one carries all; `at_random`, what it is where flows take paths by chance";
+    JainIndex "jain_index" [Ratio] "Jain's index over the paths, of a collective over its ranks' step times: 1 where all carry the same, one by their number where one carries all; `at_random`, what it is where flows take paths by chance";
     MaxMean "max_mean" [Ratio] "how many times its even share the fullest path carries";
     IdlePaths "idle_paths" [Count] "paths that carried none of the flows in any trial; `null` where that may be chance: `by_chance`";
     LostFrames "lost_frames" [Count] "frames of a trial that never came";

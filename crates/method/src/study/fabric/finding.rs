@@ -3,6 +3,7 @@
 //!
 //! Owns the structure and the order of its rows. The files below compute the values; never draws.
 
+mod collectives;
 mod exchanges;
 mod groups;
 mod nonblocking;
@@ -16,6 +17,7 @@ use page::{Figure, Key};
 use trial::{Carrier, PortRef};
 
 use super::FabricSpec;
+use super::collective::Collectives;
 use super::infer::Inferred;
 use super::rounds::Data;
 use super::scene::Scene;
@@ -23,6 +25,7 @@ use crate::study::view::Who;
 use crate::study::view::streams::Firsts;
 use crate::study::{Row, Ways};
 
+pub(super) use collectives::CollectiveFinding;
 pub(super) use exchanges::{Exchange, Goodput, PairCase};
 pub(super) use groups::PortGroups;
 pub(super) use nonblocking::{Nonblocking, ShareRange};
@@ -47,6 +50,7 @@ pub(super) struct SceneFinding {
     /// Names of the ports, in the device's order.
     pub(super) ports: Vec<String>,
     pub(super) exchanges: Vec<Exchange>,
+    pub(super) collectives: Vec<CollectiveFinding>,
     /// Ports that are slow with every partner.
     pub(super) slow: Vec<SlowPort>,
     /// Groups of ports; `None` without a flood.
@@ -78,6 +82,7 @@ impl FabricFinding {
         for scene in &mut self.scenes {
             all.extend(scene.exchanges.iter_mut().flat_map(Exchange::values));
             floods.extend(scene.groups.iter_mut().flat_map(PortGroups::values));
+            all.extend(scene.collectives.iter_mut().flat_map(CollectiveFinding::values));
             answers.extend(scene.slow.iter_mut().map(|port| &mut port.value));
             answers.extend(scene.nonblocking.iter_mut().map(|answer| &mut answer.value));
         }
@@ -93,6 +98,7 @@ pub(super) struct Measured<'a> {
     pub(super) spec: &'a FabricSpec,
     pub(super) scenes: &'a [Scene],
     pub(super) data: &'a Data,
+    pub(super) collectives: &'a Collectives,
     pub(super) structures: &'a Structures,
     pub(super) ways: &'a Ways,
     pub(super) seed: u64,
@@ -121,6 +127,7 @@ impl Measured<'_> {
             who: self.ways.place(scene.way).who,
             ports: scene.ports.iter().map(PortRef::to_string).collect(),
             exchanges: exchanges::all(self, at),
+            collectives: collectives::all(self, at),
             slow,
             groups,
             nonblocking,

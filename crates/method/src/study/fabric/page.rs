@@ -4,6 +4,7 @@
 //! Owns the tables. Never computes a value.
 
 mod answers;
+mod collectives;
 mod pictures;
 
 use std::collections::BTreeMap;
@@ -33,11 +34,12 @@ impl Finding for FabricFinding {
 }
 
 fn page(found: &FabricFinding) -> StudyPage {
-    let mut blocks: Vec<Block> = [slow_ports(found), by_nodes(found), by_message(found)]
-        .into_iter()
-        .flatten()
-        .map(Block::Table)
-        .collect();
+    let mut blocks: Vec<Block> =
+        [slow_ports(found), collectives::table(found), by_nodes(found), by_message(found)]
+            .into_iter()
+            .flatten()
+            .map(Block::Table)
+            .collect();
     for pictures in [pictures::groups(found), pictures::pairs(found)] {
         if !pictures.is_empty() {
             blocks.push(Block::Pictures(pictures));
@@ -50,6 +52,7 @@ fn page(found: &FabricFinding) -> StudyPage {
         .with_answers(Topic::SlowPorts, answers::slow_ports(found))
         .with_answers(Topic::NonBlocking, answers::nonblocking(found))
         .with_answers(Topic::Groups, answers::groups(found))
+        .with_answers(Topic::Collectives, collectives::answers(found))
 }
 
 /// Ports that are slow with every partner.
@@ -235,6 +238,7 @@ mod tests {
             who: Who::Named(Subject { device: "sw1".to_owned(), variant: None }),
             ports: (1..=5).map(|number| format!("p{number}")).collect(),
             exchanges: vec![exchange(offset, 2, 108.0), told, rounds],
+            collectives: Vec::new(),
             groups: Some(groups()),
             nonblocking: None,
         };
@@ -243,6 +247,7 @@ mod tests {
             who: Who::Cable,
             ports: Vec::new(),
             exchanges: vec![exchange(None, 4, 111.0)],
+            collectives: Vec::new(),
             groups: None,
             nonblocking: None,
         };
