@@ -93,6 +93,10 @@ fn check(exchange: &Exchange) -> Result<(), FlowError> {
         let reason = "swap messages in datagrams without a credit: nothing could be sent";
         return Err(FlowError::Unsuitable(reason.to_owned()));
     }
+    if let Some(part) = exchange.collective {
+        let reason = format!("carry out a part of {}: only simulated hosts can", part.collective);
+        return Err(FlowError::Unsuitable(reason));
+    }
     Ok(())
 }
 

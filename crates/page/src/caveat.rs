@@ -73,6 +73,7 @@ caveats! {
     TesterDrops "tester-drops" "The tester itself dropped frames: losses are not all the device's. Lower the load, or raise the hosts' buffers.";
     RepeatedTrials "repeated-trials" "Some trials were invalid and were repeated; the list of trials says why.";
     NoValidTrial "no-valid-trial" "No trial was valid in the allowed attempts, so there is no value. The list of trials says why.";
+    NoneCompleted "none-completed" "No repetition was completed in the trial's time, so there is no value. Measure longer with -t.";
     SharedMachine "shared-machine" "Hosts and device share this machine and disturb each other: good for comparing, not for a data sheet.";
     SettingsAsFound "settings-as-found" "An agent may not set up its host's ports (no CAP_NET_ADMIN): offloads and addresses were as the hosts had them, and socket buffers no larger than the kernel allows. Run agents as root to rule out that this shaped the figure.";
     SearchCeiling "search-ceiling" "The path did not fail at the highest rate offered: its limit is at or above the figure.";

@@ -138,6 +138,8 @@ keys! {
     OthersCounted "others_counted" explains "Of a device's count: so many frames of a trial may be others', at most.";
     Receiver "receiver" explains "What counted them.";
     Egress "egress" value "Of a congestion test: the `uncongested` or the `congested` egress port, or the first without any congestion, `uncongested-control`.";
+    Collective "collective" identifies "Which collective, with its algorithm where there are several.";
+    LastRank "last_rank" explains "Of a collective: the port of the rank that was last.";
     Arrangement "arrangement" identifies "Of an exchange: which ports exchanged.";
     Round "round" identifies "In which round of an arrangement.";
     Nodes "nodes" identifies "How many ports were active at once.";

@@ -70,6 +70,11 @@ metrics! {
     PortDelay "port_delay" [Nanoseconds] "of such a port: by how much a short message takes longer than between two other ports";
     PortDamaged "port_damaged" [Ratio] "share of the frames on a port's cable that arrived with a wrong FCS; `statistic` says in which direction, as the port sees it";
     PortLate "port_late" [Ratio] "of a port whose messages are late with every partner: share of them that took half as long again as usual";
+    CollectiveTime "collective_time" [Nanoseconds] "duration of a [collective](../methods/fabric.md#collectives), from a barrier to the end of its slowest rank";
+    AlgorithmBandwidth "algorithm_bandwidth" [BitsPerSecond] "a collective's size over its time";
+    BusBandwidth "bus_bandwidth" [BitsPerSecond] "algorithm bandwidth times the [factor](../methods/fabric.md#collectives) of the collective, to be compared with the links' rate";
+    LinkShare "link_share" [Ratio] "least time that the links need for a collective's schedule, as a share of its time";
+    StepSpread "step_spread" [Ratio] "of a collective: mean step of the slowest rank, as a multiple of the mean over all ranks";
     Nonblocking "nonblocking" [Flag] "true if every arrangement tried gets what one pair alone gets, and no flood found ports held up between groups; `null`: not shown";
     Stable "stable" [Flag] "true if TCP was stable at its fair share ([ESnet's test](../methods/esnet.md)); `null`: undecided, with `reasons`";
     RetransmitsPerGigabyte "retransmits_per_gigabyte" [Count] "TCP segments retransmitted per gigabyte of payload, after the ramp-up: a criterion of `stable`";
@@ -107,7 +112,7 @@ metrics! {
     FlowsGone "flows_gone" [Count] "interrupted flows not back by the trial's end";
     FlowsSilent "flows_silent" [Count] "flows without a single frame received in a whole trial";
     PathShare "path_share" [Ratio] "share of `member` in all frames that crossed one of the `paths` ([load sharing](../methods/failover.md#load-sharing))";
-    JainIndex "jain_index" [Ratio] "Jain's index over the paths: 1 if all carry the same, 1 / paths if one carries all; `at_random`: its value under random choice";
+    JainIndex "jain_index" [Ratio] "Jain's index over the paths, or over a collective's ranks: 1 if all carry the same, 1 / paths if one carries all; `at_random`: its value under random choice";
     MaxMean "max_mean" [Ratio] "load of the fullest path as a multiple of the even share";
     IdlePaths "idle_paths" [Count] "paths that carried no flow in any trial; `null` where that may be chance: `by_chance`";
     LostFrames "lost_frames" [Count] "frames of a trial that never arrived";

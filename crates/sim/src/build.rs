@@ -10,9 +10,10 @@ use device::{Edge, Frame, Network, Profile, chance};
 use measure::reading::Segment;
 use measure::{Nanos, Picos};
 use trial::topology::{CableEnd, PortRef, Topology};
-use trial::{Destination, Flow, FlowKind, Protocol, Schedule, Trial};
+use trial::{Destination, Flow, FlowKind, Protocol, RankPair, Schedule, Trial, collective};
 
 use crate::bulk::Bulk;
+use crate::collective::{Connection, Member};
 use crate::conversation::Conversation;
 use crate::disk::Disk;
 use crate::echo::{self, Echo};
@@ -132,8 +133,9 @@ impl Scene<'_> {
         seed: u64,
     ) -> Result<(Flows, Vec<Lane>), Unfit> {
         let (flows, lanes) = (Flows::default(), Vec::new());
-        let disks = BTreeMap::new();
-        let mut builder = Builder { scene: self, nics, names, window, seed, flows, lanes, disks };
+        let (disks, members) = (BTreeMap::new(), BTreeMap::new());
+        let mut builder =
+            Builder { scene: self, nics, names, window, seed, flows, lanes, disks, members };
         let mut ids = BTreeSet::new();
         for flow in &self.trial.flows {
             if !ids.insert(flow.id) {
@@ -157,6 +159,8 @@ struct Builder<'a> {
     lanes: Vec<Lane>,
     /// Disks of storage servers, by their ports.
     disks: BTreeMap<u32, u32>,
+    /// Members of the collective, by their ranks.
+    members: BTreeMap<u32, u32>,
 }
 
 impl Builder<'_> {
@@ -307,13 +311,21 @@ impl Builder<'_> {
             )));
         }
         let place = self.flows.exchanges.len() as u32;
-        let carrier = match asked.carrier {
-            trial::Carrier::Tcp => {
+        let carrier = match (asked.carrier, asked.collective) {
+            (trial::Carrier::Tcp, part) => {
                 let config = self.config(Algorithm::Cubic);
                 let owners = [false, true].map(|back| Owner::Exchange(place, back));
-                exchange::Carrier::Streams(self.both_ways(owners, lanes, config))
+                let streams = self.both_ways(owners, lanes, config);
+                match part {
+                    None => exchange::Carrier::Streams(streams),
+                    Some(part) => self.parts(flow, asked, part, streams)?,
+                }
             }
-            trial::Carrier::Datagrams { credits } => {
+            (trial::Carrier::Datagrams { .. }, Some(part)) => {
+                let reason = format!("{} travels over TCP only", part.collective);
+                return Err(Unfit::Trial(format!("flow {}: {reason}", flow.id)));
+            }
+            (trial::Carrier::Datagrams { credits }, None) => {
                 let (hosts, message) = (self.scene.hosts, asked.message.0);
                 let way = |end: u32, lanes| {
                     ExchangeWay::new(place, end, lanes, message, hosts, credits, self.window.stop)
@@ -326,6 +338,43 @@ impl Builder<'_> {
         let alarms = [0, 1].map(|end| self.alarm(Alarm::Exchange(place, end)));
         self.flows.exchanges.push(Exchange::new(asked, carrier, alarms, self.window));
         Ok(())
+    }
+
+    /// Makes an exchange a part of the trial's collective.
+    fn parts(
+        &mut self,
+        flow: &Flow,
+        asked: &trial::Exchange,
+        part: RankPair,
+        streams: [u32; 2],
+    ) -> Result<exchange::Carrier, Unfit> {
+        let RankPair { ranks, from, to, .. } = part;
+        let unfit = |reason: String| Unfit::Trial(format!("flow {}: {reason}", flow.id));
+        let schedule = collective::Schedule::new(part.collective, ranks, asked.message.0)
+            .map_err(|error| unfit(error.to_string()))?;
+        if from == to || from.max(to) >= ranks {
+            return Err(unfit(format!("ranks {from} and {to} of {ranks} are not two of them")));
+        }
+        let exchange = self.flows.exchanges.len() as u32;
+        let ranks = [from, to];
+        let members = ranks.map(|rank| self.member(schedule, rank));
+        for (end, member) in members.into_iter().enumerate() {
+            let connection = Connection { exchange, end };
+            self.flows.members[member as usize].connect(ranks[1 - end], connection);
+        }
+        Ok(exchange::Carrier::Parts(exchange::Parts { streams, ranks, members }))
+    }
+
+    /// Returns the member with a rank, by its place.
+    fn member(&mut self, schedule: collective::Schedule, rank: u32) -> u32 {
+        if let Some(place) = self.members.get(&rank) {
+            return *place;
+        }
+        let place = self.flows.members.len() as u32;
+        self.alarm(Alarm::Member(place));
+        self.flows.members.push(Member::new(schedule, rank, self.window));
+        self.members.insert(rank, place);
+        place
     }
 
     fn storage(

@@ -19,8 +19,21 @@ use crate::stream::Stream;
 pub(crate) enum Carrier {
     /// Streams in both directions, by their places.
     Streams([u32; 2]),
+    /// Streams for the parts of a collective.
+    Parts(Parts),
     /// Separate frames, by sending end.
     Frames(Box<[ExchangeWay; 2]>),
+}
+
+/// Streams that carry the parts of a collective between two ranks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parts {
+    /// Streams in both directions, by their places.
+    pub(crate) streams: [u32; 2],
+    /// Ranks at both ends.
+    pub(crate) ranks: [u32; 2],
+    /// Members at both ends, by their places.
+    pub(crate) members: [u32; 2],
 }
 
 /// Receipts of one end.
@@ -28,7 +41,9 @@ pub(crate) enum Carrier {
 struct End {
     sent_at: Picos,
     messages: u64,
+    octets: u64,
     rounds: Histogram,
+    finishes: Histogram,
     intervals: Vec<ByteCount>,
 }
 
@@ -56,7 +71,9 @@ impl Exchange {
         let end = || End {
             sent_at: window.start,
             messages: 0,
+            octets: 0,
             rounds: Histogram::growing(),
+            finishes: Histogram::growing(),
             intervals: vec![ByteCount(0); intervals as usize],
         };
         Self {
@@ -74,6 +91,9 @@ impl Exchange {
     pub(crate) fn alarm(&mut self, ground: &mut SharedState, streams: &mut [Stream], end: usize) {
         ground.set_alarm(self.alarms[end], Picos::MAX);
         if ground.now >= self.window.stop {
+            return;
+        }
+        if self.parts().is_some() {
             return;
         }
         if !self.begun[end] {
@@ -97,6 +117,7 @@ impl Exchange {
         self.ends[end].sent_at = ground.now;
         match &mut self.carrier {
             Carrier::Streams(ways) => streams[ways[end] as usize].offer(ground, self.message),
+            Carrier::Parts(_) => {}
             Carrier::Frames(parcels) => {
                 parcels[end].begin(ground);
                 parcels[1 - end].await_from(ground.now);
@@ -117,6 +138,9 @@ impl Exchange {
     ) {
         let end = 1 - from;
         self.count(ground.now, end, more);
+        if self.parts().is_some() {
+            return;
+        }
         while (self.ends[end].messages + 1) * self.message <= all {
             if !self.receipt(ground.now, end) {
                 return;
@@ -151,6 +175,40 @@ impl Exchange {
         }
     }
 
+    /// Parts of a collective; `None` for messages by themselves.
+    pub(crate) const fn parts(&self) -> Option<Parts> {
+        match self.carrier {
+            Carrier::Parts(parts) => Some(parts),
+            Carrier::Streams(_) | Carrier::Frames(_) => None,
+        }
+    }
+
+    /// Sends a part of a collective from an end.
+    pub(crate) fn send_part(
+        &self,
+        ground: &mut SharedState,
+        streams: &mut [Stream],
+        end: usize,
+        octets: u64,
+    ) {
+        if let Carrier::Parts(parts) = &self.carrier {
+            streams[parts.streams[end] as usize].offer(ground, octets);
+        }
+    }
+
+    /// Counts a part of a collective that an end awaited, and the time of its step.
+    pub(crate) fn receive_part(&mut self, end: usize, octets: u64, took: Picos) {
+        let end = &mut self.ends[end];
+        end.messages += 1;
+        end.octets += octets;
+        end.rounds.record(took.to_nanos());
+    }
+
+    /// Counts a repetition of a collective, of which an end received the last part.
+    pub(crate) fn finish(&mut self, end: usize, took: Picos) {
+        self.ends[end].finishes.record(took.to_nanos());
+    }
+
     /// Counts a whole message at an end; true if the end continues.
     fn receipt(&mut self, now: Picos, end: usize) -> bool {
         if now >= self.window.stop {
@@ -158,6 +216,7 @@ impl Exchange {
         }
         let end = &mut self.ends[end];
         end.messages += 1;
+        end.octets += self.message;
         end.rounds.record((now - end.sent_at).to_nanos());
         true
     }
@@ -173,18 +232,18 @@ impl Exchange {
 
     pub(crate) fn record(self) -> ExchangeRecord {
         let [there, back] = match &self.carrier {
-            Carrier::Streams(_) => [(0, 0); 2],
+            Carrier::Streams(_) | Carrier::Parts(_) => [(0, 0); 2],
             // End i sends way i.
             Carrier::Frames(ways) => [&ways[0], &ways[1]].map(|way| (way.received(), way.lost())),
         };
         // Each end waits for a message throughout the load.
         let elapsed = (self.window.stop - self.window.start).to_nanos();
-        let message = self.message;
         let receipts = |end: End, frames: u64, lost: u64| ReceiptRecord {
             messages: end.messages,
-            octets: ByteCount(end.messages * message),
+            octets: ByteCount(end.octets),
             elapsed,
             rounds: end.rounds,
+            finishes: end.finishes,
             intervals: end.intervals,
             frames,
             lost,

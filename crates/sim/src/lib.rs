@@ -8,6 +8,7 @@
 mod agenda;
 mod build;
 mod bulk;
+mod collective;
 mod conversation;
 mod deeds;
 mod disk;

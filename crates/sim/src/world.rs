@@ -11,6 +11,7 @@ use device::{Edge, Event, Frame, Mac, Network};
 use measure::Picos;
 
 use crate::bulk::Bulk;
+use crate::collective::Member;
 use crate::disk::Disk;
 use crate::echo::Echo;
 use crate::exchange::Exchange;
@@ -38,6 +39,8 @@ pub(crate) enum Alarm {
     Bulk(u32),
     /// Exchange, and the end of it.
     Exchange(u32, u8),
+    /// Member of a collective.
+    Member(u32),
     /// Storage flow.
     Storage(u32),
     /// Disk.
@@ -51,6 +54,8 @@ pub(crate) struct Flows {
     pub(crate) echoes: Vec<Echo>,
     pub(crate) bulks: Vec<Bulk>,
     pub(crate) exchanges: Vec<Exchange>,
+    /// Members of a collective, of whose exchanges each connects two.
+    pub(crate) members: Vec<Member>,
     pub(crate) storages: Vec<Storage>,
     pub(crate) disks: Vec<Disk>,
     pub(crate) streams: Vec<Stream>,
@@ -259,7 +264,25 @@ impl Hosts {
                 None => partner.settle(ground),
             }
         }
-        segment.map(|segment| streams[number as usize].frame(ground, segment, along))
+        let stream = &streams[number as usize];
+        let frame = segment.map(|segment| stream.frame(ground, segment, along));
+        if segment.is_some()
+            && let Owner::Exchange(exchange, back) = stream.owner
+            && !stream.sender().has_more()
+        {
+            self.left(exchange, usize::from(back));
+        }
+        frame
+    }
+
+    /// Handles the departure of everything that an end of an exchange had to send: if it was a part
+    /// of a collective, the rank may go on.
+    fn left(&mut self, exchange: u32, end: usize) {
+        let Flows { exchanges, members, streams, .. } = &mut self.flows;
+        if let Some(parts) = exchanges[exchange as usize].parts() {
+            let member = &mut members[parts.members[end] as usize];
+            member.left(&mut self.ground, streams, exchanges, parts.ranks[1 - end]);
+        }
     }
 
     /// Handles the arrival of a frame's last bit at a port.
@@ -353,9 +376,14 @@ impl Hosts {
                 flows.echoes[echo as usize].progress(ground, &mut flows.streams, back, all);
             }
             Owner::Exchange(exchange, back) => {
-                let exchange = &mut flows.exchanges[exchange as usize];
                 let from = usize::from(back);
-                exchange.progress(ground, &mut flows.streams, from, more, all);
+                let Flows { exchanges, members, streams, .. } = flows;
+                let exchange = &mut exchanges[exchange as usize];
+                exchange.progress(ground, streams, from, more, all);
+                if let Some(parts) = exchange.parts() {
+                    let member = &mut members[parts.members[1 - from] as usize];
+                    member.arrive(ground, streams, exchanges, parts.ranks[from], more);
+                }
             }
             Owner::Storage(storage, over, back) => {
                 let heard = Heard { over, back, octets: all };
@@ -375,6 +403,11 @@ impl Hosts {
             Alarm::Exchange(exchange, end) => {
                 let exchange = &mut flows.exchanges[exchange as usize];
                 exchange.alarm(ground, &mut flows.streams, usize::from(end));
+            }
+            Alarm::Member(member) => {
+                let Flows { exchanges, members, streams, .. } = flows;
+                members[member as usize].begin(ground, streams, exchanges);
+                ground.set_alarm(alarm, Picos::MAX);
             }
             Alarm::Storage(storage) => {
                 flows.storages[storage as usize].alarm(ground, &mut flows.streams);
@@ -408,7 +441,11 @@ impl Hosts {
         for (number, alarm) in (0..).zip(&self.flows.alarms) {
             match alarm {
                 Alarm::Sender(_) | Alarm::Receiver(_) | Alarm::Disk(_) => {}
-                Alarm::Echo(_) | Alarm::Bulk(_) | Alarm::Exchange(..) | Alarm::Storage(_) => {
+                Alarm::Echo(_)
+                | Alarm::Bulk(_)
+                | Alarm::Exchange(..)
+                | Alarm::Member(_)
+                | Alarm::Storage(_) => {
                     self.ground.set_alarm(number, start);
                 }
             }

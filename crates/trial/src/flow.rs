@@ -7,6 +7,7 @@ mod storage;
 use measure::{ByteCount, FrameRate, FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::collective::RankPair;
 use crate::topology::{Pair, PortRef};
 pub use datagrams::{
     Backend, CountsOnly, Datagrams, Destination, Headers, IpVersion, Reception, Spread, VlanId,
@@ -151,7 +152,7 @@ pub struct Bulk {
 
 /// Two ports that swap messages. Each end sends one, waits for the whole message of the other, and
 /// goes on, as neighbours in a message-passing program do. A round lasts as long as the slower
-/// direction.
+/// direction. As a part of a collective, the ports swap its parts when these are due instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// Payload of one message.
@@ -160,6 +161,9 @@ pub struct Exchange {
     pub carrier: Carrier,
     /// Interval over which receipts are summed; the worst interval is reported.
     pub interval: Nanos,
+    /// Collective that the exchange is a part of; `None` for messages by themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collective: Option<RankPair>,
 }
 
 /// Transport of an exchange's messages.

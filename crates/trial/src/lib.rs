@@ -5,6 +5,7 @@
 
 mod alike;
 pub mod books;
+pub mod collective;
 pub mod counters;
 pub mod credits;
 mod flow;
@@ -18,6 +19,7 @@ pub mod topology;
 mod trial;
 pub mod validity;
 
+pub use collective::{Collective, RankPair};
 pub use flow::*;
 pub use futile::Futile;
 pub use other_traffic::{OtherTraffic, other_traffic};

@@ -351,8 +351,13 @@ pub struct ReceiptRecord {
     /// Time from the load's start to the last receipt, or to the load's end if a message was still
     /// awaited.
     pub elapsed: Nanos,
-    /// Time from the end's own sending to the receipt, per message. One clock stamped both.
+    /// Time from the end's own sending to the receipt, per message; in a collective, from the
+    /// step's begin. One clock stamped both.
     pub rounds: Histogram,
+    /// In a collective: time from a repetition's begin to its end, where this message was the
+    /// rank's last.
+    #[serde(default = "Histogram::growing", skip_serializing_if = "Histogram::is_empty")]
+    pub finishes: Histogram,
     /// Payload received per interval.
     pub intervals: Vec<ByteCount>,
     /// Frames received, duplicates excluded; 0 over TCP, and in journals of 0.2 and before.

@@ -120,6 +120,7 @@ mod tests {
             message: ByteCount(1000),
             carrier: Carrier::Tcp,
             interval: Nanos::from_millis(1),
+            collective: None,
         })
     }
 

@@ -293,7 +293,8 @@ mod tests {
         let of = |carrier| {
             let mut trial = trial(&[1.0]);
             let (message, interval) = (ByteCount(65_536), Nanos::from_millis(100));
-            trial.flows[0].kind = FlowKind::Exchange(Exchange { message, carrier, interval });
+            trial.flows[0].kind =
+                FlowKind::Exchange(Exchange { message, carrier, interval, collective: None });
             trial
         };
         for carrier in [trial::Carrier::Tcp, trial::Carrier::Datagrams { credits: 8 }] {
@@ -387,7 +388,8 @@ mod tests {
         let mut exchange = trial(&[1.0]);
         let (message, interval) = (ByteCount(65_536), Nanos::from_millis(100));
         let carrier = trial::Carrier::Tcp;
-        exchange.flows[0].kind = FlowKind::Exchange(Exchange { message, carrier, interval });
+        exchange.flows[0].kind =
+            FlowKind::Exchange(Exchange { message, carrier, interval, collective: None });
         let refused = ordered(exchange.flows).unwrap_err();
         assert!(refused.to_string().contains("host `h2` runs an iperf3 server only"), "{refused}");
     }

@@ -108,6 +108,7 @@ fn swapped() -> impl Strategy<Value = trial::Exchange> {
         message: ByteCount(size),
         interval,
         carrier,
+        collective: None,
     })
 }
 
@@ -176,6 +177,7 @@ fn end_report() -> impl Strategy<Value = FlowRecord> {
             octets: ByteCount(messages),
             elapsed: Nanos(messages),
             rounds,
+            finishes: Histogram::growing(),
             intervals: intervals.into_iter().map(ByteCount).collect(),
             frames: messages / 2,
             lost: 0,

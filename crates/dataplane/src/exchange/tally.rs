@@ -66,8 +66,7 @@ impl Tally {
                 elapsed,
                 rounds: self.rounds,
                 intervals: self.intervals.into_iter().map(ByteCount).collect(),
-                frames: 0,
-                lost: 0,
+                ..ReceiptRecord::default()
             },
             parts_sent: 0,
             parts_received: 0,
@@ -89,6 +88,7 @@ mod tests {
             message: ByteCount(1000),
             interval: Nanos(100),
             carrier: Carrier::Datagrams { credits: 1 },
+            collective: None,
         };
         let window = Window { start: Nanos(1_000), stop: Nanos(1_250), closed: Nanos(2_000) };
         let mut tally = Tally::new(&exchange, window);

@@ -21,7 +21,8 @@ type Ends = [EndReport; 2];
 
 fn exchange(size: u64, credits: u16) -> Exchange {
     let carrier = Carrier::Datagrams { credits };
-    Exchange { message: ByteCount(size), interval: Nanos::from_millis(50), carrier }
+    let (message, interval) = (ByteCount(size), Nanos::from_millis(50));
+    Exchange { message, interval, carrier, collective: None }
 }
 
 fn window(load: Nanos) -> Window {

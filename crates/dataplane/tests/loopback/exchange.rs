@@ -15,7 +15,8 @@ const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 const IDENTITY: Identity = Identity { token: 0x5eed_0005, flow: 9 };
 
 fn exchange(size: u64) -> Exchange {
-    Exchange { message: ByteCount(size), interval: Nanos::from_millis(50), carrier: Carrier::Tcp }
+    let (message, interval) = (ByteCount(size), Nanos::from_millis(50));
+    Exchange { message, interval, carrier: Carrier::Tcp, collective: None }
 }
 
 fn window(load: Nanos) -> Window {

@@ -415,6 +415,7 @@ const fn doubts(caveat: Caveat) -> bool {
             | Caveat::FrameSizeRaised
             | Caveat::TesterDrops
             | Caveat::NoValidTrial
+            | Caveat::NoneCompleted
             | Caveat::SomeLost
             | Caveat::OwnLoad
             | Caveat::ClocksApart

@@ -27,6 +27,7 @@ pub const fn better(metric: Metric) -> Option<Better> {
         | Metric::Throughput
         | Metric::Goodput
         | Metric::PairGoodput
+        | Metric::BusBandwidth
         | Metric::BackToBack
         | Metric::UplinkRate
         | Metric::Buffer

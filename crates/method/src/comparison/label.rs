@@ -65,7 +65,7 @@ pub(super) fn in_brackets(conditions: &Conditions) -> String {
 const ALL: &str = "all";
 
 pub(super) fn parts(conditions: &Conditions, behind_octets: &str) -> Vec<String> {
-    const NAMED: [Key; 13] = [
+    const NAMED: [Key; 14] = [
         Key::Nth,
         Key::Tool,
         Key::Protocol,
@@ -74,6 +74,7 @@ pub(super) fn parts(conditions: &Conditions, behind_octets: &str) -> Vec<String>
         Key::Test,
         Key::Goal,
         Key::Arrangement,
+        Key::Collective,
         Key::Message,
         Key::Nodes,
         Key::Load,

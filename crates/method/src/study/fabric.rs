@@ -1,10 +1,12 @@
 //! The study `fabric`: does every pair of ports get what one pair alone gets, for any pairing?
 //!
-//! In each trial all pairs of one arrangement exchange messages at once; floods show which ports
-//! share an uplink. Never times a send: a completed send has only filled a buffer.
+//! In each trial all pairs of one arrangement exchange messages at once, or all ports carry out a
+//! collective; floods show which ports share an uplink. Never times a send: a completed send has
+//! only filled a buffer.
 
 pub mod arrangement;
 mod cell;
+mod collective;
 mod finding;
 mod floods;
 mod gone;

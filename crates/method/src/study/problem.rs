@@ -128,6 +128,14 @@ pub enum SpecProblem {
         /// The receiving port.
         port: String,
     },
+    /// Only simulated hosts can carry out what is requested.
+    #[error("carry out {what} on testbed `{testbed}`: only simulated hosts can so far")]
+    OnlySimulated {
+        /// `collective `alltoall``
+        what: String,
+        /// Name of the topology.
+        testbed: String,
+    },
     /// The testbed has a cable and no device.
     #[error("do something to a device on testbed `{testbed}`: it has none")]
     NoDeviceToFail {
@@ -264,6 +272,7 @@ impl SpecProblem {
                  anything else give the host an agent"
                     .to_owned()
             }
+            Self::OnlySimulated { .. } => MODEL_INSTEAD.to_owned(),
             Self::NoDeviceToFail { .. } => {
                 "name a testbed with a device, such as lab:bridge".to_owned()
             }
@@ -276,10 +285,7 @@ impl SpecProblem {
             Self::TooLarge { size, mtu } => {
                 format!("give {} a larger one: mtu={}", mtu.set_by, size.mtu())
             }
-            Self::FewAddresses { version, .. } => {
-                let key = if *version == IpVersion::V6 { "block6" } else { "block" };
-                format!("give it a `{key}` in the testbed file, and the device a route to it")
-            }
+            Self::FewAddresses { version, .. } => with_block(*version),
             Self::NoChoice { of } => format!("leave the {of} out, or say auto"),
             Self::NoAgent { is_server, .. } => without_agent(*is_server),
             Self::MovesCables => {
@@ -312,6 +318,16 @@ impl SpecProblem {
             }
         }
     }
+}
+
+/// Advice for what only simulated hosts can do.
+const MODEL_INSTEAD: &str =
+    "measure a model of the network (--testbed sim:…), or its pairs by --arrangement sweep";
+
+/// Advice for a port with too few addresses.
+fn with_block(version: IpVersion) -> String {
+    let key = if version == IpVersion::V6 { "block6" } else { "block" };
+    format!("give it a `{key}` in the testbed file, and the device a route to it")
 }
 
 /// Advice for a host without an agent: what works with it, or to give it one.

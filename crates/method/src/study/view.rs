@@ -57,6 +57,8 @@ pub enum Topic {
     NonBlocking,
     /// Groups of ports that share an uplink.
     Groups,
+    /// Bandwidth of collectives.
+    Collectives,
     /// Throughput: line rate?
     Throughput,
     /// Forwarding rate under flood.

@@ -464,6 +464,12 @@ fn what_can_not_be_done_is_refused_beforehand() {
     check(FabricSpec { carrier: credits, ..spec(&["one-way"]) }, &ports, "is one-way");
     check(FabricSpec { message: ByteCount(0), ..spec(&["sweep"]) }, &ports, "size is 0");
     check(FabricSpec { margin: 1.0, ..spec(&["sweep"]) }, &ports, "the margin is 1");
+    let collective = FabricSpec {
+        collectives: vec![trial::Collective::AllGather],
+        collective_sizes: vec![ByteCount(8)],
+        ..spec(&["sweep"])
+    };
+    check(collective, &ports, "only simulated hosts can");
     let cable = Topology { devices: Vec::new(), ..topology(2, true) };
     check(spec(&["sweep"]), &cable, "the arrangement is sweep");
     check(spec(&["neighbours"]), &topology(1, false), "find two ports");

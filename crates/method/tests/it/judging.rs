@@ -290,7 +290,8 @@ fn exchanges_through_a_device_that_pauses() {
     let (forward, backward) = (receipt.clone(), receipt);
     let seen = [FlowRecord::Exchange(ExchangeRecord { forward, backward })];
     let carrier = Carrier::Tcp;
-    let asked = Exchange { message: ByteCount(1_000), carrier, interval: Nanos::from_secs(1) };
+    let (message, interval) = (ByteCount(1_000), Nanos::from_secs(1));
+    let asked = Exchange { message, carrier, interval, collective: None };
     for (path, gate, counter, valid) in [
         (Path::Device, Gate::Strict, "rx_pause", true),
         (Path::Device, Gate::Uneven, "rx_pause", true),

@@ -51,7 +51,8 @@ fn bulk(name: &str, streams: u16) -> FlowKind {
 }
 
 fn exchange(octets: u64, carrier: Carrier) -> FlowKind {
-    FlowKind::Exchange(Exchange { message: ByteCount(octets), carrier, interval: INTERVAL })
+    let message = ByteCount(octets);
+    FlowKind::Exchange(Exchange { message, carrier, interval: INTERVAL, collective: None })
 }
 
 fn of_every_kind() -> Vec<Flow> {

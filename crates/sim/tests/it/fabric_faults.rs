@@ -160,6 +160,7 @@ fn what_a_flooding_switch_sends_to_wrong_ports_is_counted_and_never_received() {
         message: measure::ByteCount(65_536),
         carrier: Carrier::Datagrams { credits: 16 },
         interval: Nanos::from_millis(5),
+        collective: None,
     });
     let flows =
         vec![flow(1, "h1/eth1", "h2/eth1", kind.clone()), flow(2, "h3/eth1", "h4/eth1", kind)];

@@ -9,6 +9,7 @@ mod buffer_faults;
 mod buffer_sharing;
 mod buffer_twins;
 mod cables;
+mod collectives;
 mod datagrams;
 mod determinism;
 mod fabric_faults;

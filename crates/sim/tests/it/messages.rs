@@ -12,7 +12,8 @@ use crate::trials::{self, GIGABIT, flow, run, testbed, trial};
 const INTERVAL: Nanos = Nanos::from_millis(100);
 
 fn exchange(octets: u64, carrier: Carrier) -> FlowKind {
-    FlowKind::Exchange(Exchange { message: ByteCount(octets), carrier, interval: INTERVAL })
+    let message = ByteCount(octets);
+    FlowKind::Exchange(Exchange { message, carrier, interval: INTERVAL, collective: None })
 }
 
 fn exchanges(record: &TrialRecord) -> Vec<&ExchangeRecord> {

@@ -4,8 +4,8 @@
 #![allow(clippy::disallowed_methods, reason = "these tests wait for a process")]
 
 mod accept;
-mod axe;
 mod at_a_glance;
+mod axe;
 mod bad_inputs;
 mod buffer_plan;
 mod ci;

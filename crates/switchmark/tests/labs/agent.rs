@@ -290,7 +290,8 @@ fn exchange_over(carrier: trial::Carrier) {
     let mut agent = bound();
     // Loopback's mtu is 65536: one datagram would hold less.
     let interval = Nanos::from_millis(50);
-    let exchange = trial::Exchange { message: ByteCount(100_000), interval, carrier };
+    let message = ByteCount(100_000);
+    let exchange = trial::Exchange { message, interval, carrier, collective: None };
     let receivers = vec![end(3, 0, Work::Exchange(exchange.clone()))];
     let Ok(Answer::Prepared { ports }) =
         agent.ask(Ask::Prepare { receivers, interfaces: vec!["lo".into()] })

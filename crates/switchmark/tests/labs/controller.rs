@@ -73,6 +73,7 @@ fn exchange(message: u64, carrier: Carrier) -> FlowKind {
         message: ByteCount(message),
         carrier,
         interval: Nanos::from_millis(100),
+        collective: None,
     })
 }
 

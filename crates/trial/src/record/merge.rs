@@ -102,6 +102,7 @@ impl ReceiptRecord {
         self.octets = ByteCount(self.octets.0 + other.octets.0);
         self.elapsed = self.elapsed.max(other.elapsed);
         self.rounds.merge(&other.rounds);
+        self.finishes.merge(&other.finishes);
         if self.intervals.is_empty() {
             self.intervals = other.intervals;
         }
@@ -166,6 +167,7 @@ impl Default for ReceiptRecord {
             octets: ByteCount(0),
             elapsed: Nanos::ZERO,
             rounds: Histogram::growing(),
+            finishes: Histogram::growing(),
             intervals: Vec::new(),
             frames: 0,
             lost: 0,

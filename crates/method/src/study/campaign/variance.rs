@@ -36,6 +36,7 @@ pub(super) fn case(figure: &Figure) -> String {
         Key::Test,
         Key::Goal,
         Key::Arrangement,
+        Key::Collective,
         Key::Message,
         Key::Statistic,
         Key::Load,

@@ -3,6 +3,7 @@
 //!
 //! Owns the structure and the order of its rows. The files below compute the values; never draws.
 
+mod collectives;
 mod exchanges;
 mod groups;
 mod lossy;
@@ -18,6 +19,7 @@ use page::{Figure, Key};
 use trial::{Carrier, PortRef};
 
 use super::FabricSpec;
+use super::collective::Collectives;
 use super::infer::Inferred;
 use super::probe::Probes;
 use super::rounds::Data;
@@ -30,6 +32,8 @@ use crate::study::{Row, Ways};
 pub(super) use exchanges::PairCase;
 pub(super) use exchanges::{Exchange, Goodput, Met};
 use own::OwnRates;
+
+pub(super) use collectives::CollectiveFinding;
 
 pub(super) use groups::PortGroups;
 pub(super) use nonblocking::{Nonblocking, ShareRange};
@@ -56,6 +60,7 @@ pub(super) struct SceneFinding {
     pub(super) exchanges: Vec<Exchange>,
     /// Pairs of the arrangements of several rounds.
     pub(super) met: Vec<Met>,
+    pub(super) collectives: Vec<CollectiveFinding>,
     /// Ports that are slow with every partner.
     pub(super) slow: Vec<SlowPort>,
     /// Groups of ports; `None` without a flood.
@@ -87,6 +92,7 @@ impl FabricFinding {
         for scene in &mut self.scenes {
             all.extend(scene.exchanges.iter_mut().flat_map(Exchange::values));
             floods.extend(scene.groups.iter_mut().flat_map(PortGroups::values));
+            all.extend(scene.collectives.iter_mut().flat_map(CollectiveFinding::values));
             let signs = scene.slow.iter_mut().flat_map(|port| &mut port.signs);
             answers.extend(signs.map(|sign| &mut sign.value));
             answers.extend(scene.nonblocking.iter_mut().map(|answer| &mut answer.value));
@@ -103,6 +109,7 @@ pub(super) struct Measured<'a> {
     pub(super) spec: &'a FabricSpec,
     pub(super) scenes: &'a [Scene],
     pub(super) data: &'a Data,
+    pub(super) collectives: &'a Collectives,
     pub(super) structures: &'a Structures,
     pub(super) probes: &'a Probes,
     pub(super) ways: &'a Ways,
@@ -139,6 +146,7 @@ impl Measured<'_> {
             ports: scene.ports.iter().map(PortRef::to_string).collect(),
             exchanges: exchanges::all(self, at),
             met: exchanges::met(self, at),
+            collectives: collectives::all(self, at),
             slow,
             groups,
             nonblocking,

@@ -4,6 +4,7 @@
 //! Owns the tables. Never computes a value.
 
 mod answers;
+mod collectives;
 mod pictures;
 mod slow;
 
@@ -35,7 +36,8 @@ impl Finding for FabricFinding {
 
 fn page(found: &FabricFinding) -> StudyPage {
     let pictures = |all: Vec<Picture>| (!all.is_empty()).then_some(Block::Pictures(all));
-    let tables = [slow::table(found), by_nodes(found), by_message(found)];
+    let tables =
+        [slow::table(found), collectives::table(found), by_nodes(found), by_message(found)];
     let tables = tables.into_iter().flatten().map(Block::Table);
     let blocks: Vec<Block> = pictures(pictures::pairs(found))
         .into_iter()
@@ -49,6 +51,7 @@ fn page(found: &FabricFinding) -> StudyPage {
         .with_answers(Topic::SlowPorts, slow::answers(found))
         .with_answers(Topic::NonBlocking, answers::nonblocking(found))
         .with_answers(Topic::Groups, answers::groups(found))
+        .with_answers(Topic::Collectives, collectives::answers(found))
 }
 
 /// Layout of one of the two tables.
@@ -218,6 +221,7 @@ mod tests {
             who: Who::Named(Subject { device: "sw1".to_owned(), variant: None }),
             ports: (1..=5).map(|number| format!("p{number}")).collect(),
             exchanges: vec![exchange(offset, 2, 108.0), told, rounds],
+            collectives: Vec::new(),
             groups: Some(groups()),
             nonblocking: None,
         };
@@ -227,6 +231,7 @@ mod tests {
             who: Who::Cable,
             ports: Vec::new(),
             exchanges: vec![exchange(None, 4, 111.0)],
+            collectives: Vec::new(),
             groups: None,
             nonblocking: None,
         };

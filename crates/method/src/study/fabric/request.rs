@@ -7,11 +7,13 @@ use std::convert::Infallible;
 
 use measure::{ByteCount, Nanos, Ranged as _, Rate, Refused};
 use serde::Deserialize;
-use trial::{Carrier, PortRef};
+use trial::collective::LARGEST_COLLECTIVE;
+use trial::{Carrier, Collective, PortRef};
 
 use super::arrangement::NotAnArrangement;
 use super::{Arrangement, FabricSpec, Nodes};
 use crate::request::given::{Given, Kind, RefusedAt, Value, set, set_all, values};
+use crate::request::suggest::hint;
 use crate::request::values::{Duration, unit};
 use crate::request::{StudyRequest, strict, subjects};
 use crate::study::{Between, Blocks, Outline, Profile, StudySpec};
@@ -25,6 +27,15 @@ const MESSAGES: f64 = 150.0;
 
 /// Longest trial that is extended for these messages.
 const LONGEST: Nanos = Nanos::from_secs(3);
+
+/// Default sizes of collectives: from where latency counts to where the links do.
+const DEFAULT_SIZES: [ByteCount; 5] = [
+    ByteCount(8),
+    ByteCount(1 << 10),
+    ByteCount(64 << 10),
+    ByteCount(1 << 20),
+    ByteCount(16 << 20),
+];
 
 /// Flags of `fabric`, keys of `[study.fabric]`.
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
@@ -48,6 +59,15 @@ pub struct Fabric {
     /// Carrier of the messages: tcp, datagrams[:CREDITS] [default: tcp]
     #[arg(long, value_name = "WHAT")]
     pub carrier: Option<Given<Carrier>>,
+    /// Collectives among the ports, as simulated hosts carry them out: allreduce:ring,
+    /// allreduce:halving-doubling, allreduce:tree, allgather, reduce-scatter, alltoall, broadcast
+    /// [default: none; with it only a sweep of the pairs beside]
+    #[arg(long = "collective", value_name = "LIST", value_delimiter = ',')]
+    #[serde(rename = "collective")]
+    pub collectives: Vec<Given<Collective>>,
+    /// Sizes of the collectives [default: 8B,1KiB,64KiB,1MiB,16MiB]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub collective_sizes: Vec<Given<CollectiveSize>>,
     /// With --arrangement: also detect groups of ports and their uplinks, by floods
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub infer: Option<Given<bool>>,
@@ -107,7 +127,15 @@ impl StudyRequest for Fabric {
             let enough = slowest.map(|rate| long_enough(spec.message, rate));
             spec.duration = enough.map_or(spec.duration, |enough| enough.max(spec.duration));
         }
-        spec.infer = self.infer.as_ref().map_or(self.arrangements.is_empty(), |infer| infer.value);
+        let open = self.arrangements.is_empty() && self.collectives.is_empty();
+        spec.infer = self.infer.as_ref().map_or(open, |infer| infer.value);
+        if !self.collectives.is_empty() {
+            // A sweep shows which port is slow.
+            spec.arrangements = vec![Arrangement::Sweep];
+            spec.collective_sizes = DEFAULT_SIZES.to_vec();
+        }
+        set_all(&mut spec.collectives, &self.collectives);
+        set_all(&mut spec.collective_sizes, &self.collective_sizes);
         set_all(&mut spec.arrangements, &self.arrangements);
         if !self.nodes.is_empty() {
             spec.nodes = Nodes::These(values(&self.nodes));
@@ -205,6 +233,35 @@ impl Value for Message {
     }
 }
 
+/// Size of a collective.
+#[derive(Debug, Clone)]
+pub struct CollectiveSize;
+
+impl Value for CollectiveSize {
+    type Is = ByteCount;
+
+    fn read(text: &str) -> Result<ByteCount, Refused> {
+        let size: ByteCount = unit(text, "\"1MiB\"")?;
+        if (1..=LARGEST_COLLECTIVE).contains(&size.0) {
+            return Ok(size);
+        }
+        let message = format!("{size} is outside the range of a collective, 1B…1GiB");
+        Err(Refused::new(message, "8 B to 16 MiB are usual"))
+    }
+}
+
+/// `allreduce:ring`, `alltoall`.
+impl Value for Collective {
+    type Is = Self;
+
+    fn read(text: &str) -> Result<Self, Refused> {
+        text.parse().map_err(|_| {
+            let known = Self::ALL.map(Self::as_str);
+            Refused::new(format!("`{text}` is not a collective"), hint(text, &known))
+        })
+    }
+}
+
 const USUAL_INTERVAL: &str = "a tenth of the duration is usual";
 
 /// Interval over which receipts are summed.
@@ -268,6 +325,36 @@ impl Value for Margin {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn collectives_and_their_sizes_are_read() {
+        assert_eq!(<Collective as Value>::read("alltoall"), Ok(Collective::AllToAll));
+        let refused = |text| <Collective as Value>::read(text).unwrap_err();
+        assert_eq!(refused("allreduce:rings").hint, "did you mean `allreduce:ring`?");
+        assert!(refused("gossip").hint.contains("`broadcast`"), "{:?}", refused("gossip"));
+        assert_eq!(CollectiveSize::read("1GiB"), Ok(ByteCount(1 << 30)));
+        for wrong in ["0B", "2GiB", "64TiB", "x"] {
+            assert!(CollectiveSize::read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn collectives_bring_a_sweep_unless_arrangements_are_named() {
+        let spec = |request: &Fabric| match request.spec(&Outline::default()) {
+            Ok(StudySpec::Fabric(spec)) => spec,
+            other => panic!("{other:?}"),
+        };
+        let asked = |more: &str| -> Fabric {
+            toml::from_str(&format!("collective = [\"alltoall\"]\n{more}")).unwrap()
+        };
+        let swept = spec(&asked(""));
+        assert_eq!(swept.collectives, [Collective::AllToAll]);
+        assert_eq!(swept.collective_sizes, DEFAULT_SIZES);
+        assert_eq!((swept.arrangements, swept.infer), (vec![Arrangement::Sweep], false));
+        let named = spec(&asked("arrangements = [\"neighbours\"]"));
+        assert_eq!(named.arrangements, [Arrangement::Neighbours]);
+        assert_eq!(spec(&Fabric::default()).collective_sizes, []);
+    }
 
     #[test]
     fn carriers_and_margins_are_read() {

@@ -8,6 +8,7 @@ use measure::Nanos;
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64;
 
+use super::collective::{CollectiveData, Collectives};
 use super::finding::{FabricFinding, Measured, Structures, suspects};
 use super::floods::Flooding;
 use super::infer::infer;
@@ -41,16 +42,21 @@ impl FabricSpec {
             self.tries,
         )?;
         let scenes = Scene::all(self, &topology, &session.ways, seed);
-        let mut data = Data::new();
+        let (mut data, mut collectives) = (Data::new(), Collectives::new());
         for block in 0..self.blocks.get() {
-            let places = scenes
-                .iter()
-                .enumerate()
-                .flat_map(|(at, scene)| scene.places().map(move |(c, r)| (at, c, r)));
-            let mut order: Vec<Place> = places.collect();
-            session.shuffle_block(&mut order, |(scene, ..)| scenes[*scene].way);
-            for place in order {
-                self.exchange(&mut session, &scenes, place, block, &mut data)?;
+            let mut order: Vec<Turn> =
+                (0..scenes.len()).flat_map(|at| turns(&scenes[at], at)).collect();
+            session.shuffle_block(&mut order, |turn| scenes[turn.scene()].way);
+            for turn in order {
+                match turn {
+                    Turn::Exchange(place) => {
+                        self.exchange(&mut session, &scenes, place, block, &mut data)?;
+                    }
+                    Turn::Collective { scene, at } => {
+                        let kept = collectives.entry((scene, at)).or_default();
+                        self.collective(&mut session, &scenes[scene], at, block, kept)?;
+                    }
+                }
             }
         }
         gone::forget(&mut data, &scenes);
@@ -61,6 +67,7 @@ impl FabricSpec {
             spec: self,
             scenes: &scenes,
             data: &data,
+            collectives: &collectives,
             structures: &structures,
             probes: &probes,
             ways: &ways,
@@ -84,6 +91,7 @@ impl FabricSpec {
                 spec: self,
                 scenes,
                 data,
+                collectives: &Collectives::new(),
                 structures: &Structures::new(),
                 probes: &Probes::new(),
                 ways: &session.ways,
@@ -121,6 +129,29 @@ impl FabricSpec {
         Ok(())
     }
 
+    /// Runs one trial of a collective.
+    fn collective(
+        &self,
+        session: &mut Session<'_>,
+        scene: &Scene,
+        at: usize,
+        block: u32,
+        kept: &mut CollectiveData,
+    ) -> Result<()> {
+        let cell = &scene.collectives[at];
+        let tried = session.run(Ask {
+            label: cell.label() + &session.ways.label(scene.way),
+            way: scene.way,
+            block,
+            duration: cell.duration,
+            gate: Gate::Strict,
+            flows: cell.flows(self),
+            events: Vec::new(),
+        })?;
+        kept.take(cell, &tried);
+        Ok(())
+    }
+
     /// Estimates trials and time of a scene's floods; their actual number shows as they run.
     pub(super) fn estimate_floods(&self, scene: &Scene) -> Estimate {
         if scene.floods {
@@ -129,6 +160,31 @@ impl FabricSpec {
             Estimate::NONE
         }
     }
+}
+
+/// Trial of a block.
+#[derive(Debug, Clone, Copy)]
+enum Turn {
+    /// Round of a cell.
+    Exchange(Place),
+    /// Collective of a scene, by its place there.
+    Collective { scene: usize, at: usize },
+}
+
+impl Turn {
+    const fn scene(&self) -> usize {
+        match self {
+            Self::Exchange((scene, ..)) | Self::Collective { scene, .. } => *scene,
+        }
+    }
+}
+
+/// Trials of a scene in one block.
+fn turns(scene: &Scene, number: usize) -> impl Iterator<Item = Turn> {
+    let exchanges = scene.places().map(move |(c, r)| Turn::Exchange((number, c, r)));
+    let collectives =
+        (0..scene.collectives.len()).map(move |at| Turn::Collective { scene: number, at });
+    exchanges.chain(collectives)
 }
 
 /// Floods every scene that requests it.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use measure::{ByteCount, Rate};
 
+use super::collective::{self, CollectiveCell};
 use super::{Arrangement, FabricSpec};
 use crate::study::ways::{Way, Ways};
 use page::{Key, phrase};
@@ -18,6 +19,8 @@ use trial::{Bulk, Carrier, Exchange, Flow, FlowKind, Path};
 pub(super) struct Scene {
     pub(super) way: Way,
     pub(super) cells: Vec<Cell>,
+    /// Collectives among the ports; none over the direct cables.
+    pub(super) collectives: Vec<CollectiveCell>,
     /// Ports that could talk, in the device's order.
     pub(super) ports: Vec<PortRef>,
     /// True if groups are inferred from floods.
@@ -91,7 +94,11 @@ impl Scene {
         }
         put_links(&mut cells, topology);
         let floods = spec.infer && ways.path(way) == Path::Device && device.is_some();
-        Self { way, cells, ports, floods, link, rates }
+        let collectives = match ways.path(way) {
+            Path::Device => collective::cells(spec, &ports, topology),
+            Path::Bypass => Vec::new(),
+        };
+        Self { way, cells, collectives, ports, floods, link, rates }
     }
 
     /// Rate of the slower of a pair's ports, in bits a second; [`UNKNOWN`] if one of the scene's is
@@ -219,7 +226,12 @@ impl Round {
             let congestion_control = "cubic".to_owned();
             FlowKind::Bulk(Bulk { streams: 1, congestion_control, interval })
         } else {
-            FlowKind::Exchange(Exchange { message, carrier: spec.carrier, interval })
+            FlowKind::Exchange(Exchange {
+                message,
+                carrier: spec.carrier,
+                interval,
+                collective: None,
+            })
         };
         Flow::each_measured(&self.pairs, &kind)
     }

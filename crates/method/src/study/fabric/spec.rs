@@ -8,13 +8,14 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Arrangement;
+use super::collective;
 use super::scene::Scene;
 use crate::study::problem::{self, out_of_range};
 use crate::study::{
     BLOCKS, Between, Blocks, Estimate, Known, Needs, Profile, SpecProblem, TRIES, Tries, Varied,
     Ways,
 };
-use trial::{Carrier, Subject, Topology};
+use trial::{Carrier, Collective, Subject, Topology};
 
 /// Largest message; a receiver holds it until it is complete.
 const LARGEST_MESSAGE: ByteCount = ByteCount(16 << 20);
@@ -32,6 +33,12 @@ pub struct FabricSpec {
     pub messages: Vec<ByteCount>,
     /// Carrier of the messages.
     pub carrier: Carrier,
+    /// Collectives among the ports, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collectives: Vec<Collective>,
+    /// Sizes of the collectives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collective_sizes: Vec<ByteCount>,
     /// True if groups of ports are inferred from floods.
     #[serde(default)]
     pub infer: bool,
@@ -98,6 +105,8 @@ impl FabricSpec {
             message: kibibytes(64),
             messages: [1, 8, 32, 64, 128].map(kibibytes).to_vec(),
             carrier: Carrier::Tcp,
+            collectives: Vec::new(),
+            collective_sizes: Vec::new(),
             infer: false,
             moves_cables: false,
             subjects: Vec::new(),
@@ -128,7 +137,7 @@ impl FabricSpec {
         let of = |scene: &Scene| {
             let trials = u64::from(self.blocks.get()) * scene.trials() as u64;
             let each = self.profile.trial(self.duration).with_flows(scene.most_pairs() as u64);
-            each * trials + self.estimate_floods(scene)
+            each * trials + scene.estimate_collectives(self) + self.estimate_floods(scene)
         };
         scenes.iter().map(of).sum()
     }
@@ -154,6 +163,7 @@ impl FabricSpec {
         if matches!(self.carrier, Carrier::Datagrams { credits: 0 }) {
             return Err(out_of_range("the number of credits", &0, "1 or more"));
         }
+        collective::check(self)?;
         let Some((topology, ways)) = known.topology.zip(ways) else { return Ok(()) };
         for way in ways.subjects() {
             let device = ways.subject(way).map(|subject| subject.device.as_str());
@@ -161,6 +171,7 @@ impl FabricSpec {
             self.between.check(patterns, device, topology)?;
             let ports = self.between.among(&topology.ports_of(device));
             self.check_ports(device, ports.len(), topology)?;
+            collective::check_ports(self, device, ports.len(), topology)?;
         }
         Ok(())
     }
