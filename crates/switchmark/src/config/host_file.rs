@@ -212,7 +212,7 @@ mod tests {
         check("", "", "names no host");
         check("# none\n", "", "names no host");
         let error = parse(&SourceText::file("list", "a\nb\nb\n")).expect_err("twice");
-        assert!(error.excerpt.contains("list:3:1"), "{}", error.excerpt);
+        assert!(error.place.ends_with("list:3:1"), "{}", error.place);
     }
 
     proptest! {

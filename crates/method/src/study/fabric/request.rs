@@ -65,7 +65,7 @@ pub struct Fabric {
     #[arg(long = "collective", value_name = "LIST", value_delimiter = ',')]
     #[serde(rename = "collective")]
     pub collectives: Vec<Given<Collective>>,
-    /// Sizes of the collectives [default: 8B,1KiB,64KiB,1MiB,16MiB]
+    /// Sizes of the collectives [default: with --collective 8B,1KiB,64KiB,1MiB,16MiB]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub collective_sizes: Vec<Given<CollectiveSize>>,
     /// With --arrangement: also detect groups of ports and their uplinks, by floods
