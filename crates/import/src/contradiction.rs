@@ -29,7 +29,7 @@ impl Contradiction {
         said: impl Told,
         counted: impl Told,
     ) -> Option<Self> {
-        let (said, counted) = (said.told()?, counted.told()?);
+        let (said, counted) = (said.printed()?, counted.printed()?);
         (!said.agrees(counted)).then(|| Self::new(code, said.value, counted.value))
     }
 }

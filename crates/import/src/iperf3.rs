@@ -65,7 +65,7 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
         .doubting_if(udp, Caveat::GapLoss)
         .doubting_if(paced, Caveat::LoadHeldBack)
         .doubting_if(value["error"].is_string() || end.is_empty(), Caveat::CutOff)
-        .unless_same("streams-of-test", test["num_streams"].as_f64(), listed(end, both));
+        .unless_same("streams-of-test", test["num_streams"].as_f64(), stream_count(end, both));
     let before = found.figures.len();
     let direction = if both { Some("forward") } else { reverse.then_some("reverse") };
     let forward = row.clone().with_known(Key::Direction, direction);
@@ -258,7 +258,7 @@ fn rate_of_octets(sum: &Value) -> Option<Contradiction> {
 }
 
 /// Number of streams in each direction that the end lists; `None` if it lists none.
-fn listed(end: &Map<String, Value>, both: bool) -> Option<f64> {
+fn stream_count(end: &Map<String, Value>, both: bool) -> Option<f64> {
     let count = end.get("streams")?.as_array()?.len() as f64;
     (count > 0.0).then(|| if both { count / 2.0 } else { count })
 }

@@ -39,24 +39,24 @@ impl Printed {
 
 /// Number that an output tells, or that follows from others; or that is not there.
 pub(crate) trait Told {
-    fn told(self) -> Option<Printed>;
+    fn printed(self) -> Option<Printed>;
 }
 
 impl Told for Printed {
-    fn told(self) -> Option<Printed> {
+    fn printed(self) -> Option<Printed> {
         Some(self)
     }
 }
 
 impl Told for f64 {
-    fn told(self) -> Option<Printed> {
+    fn printed(self) -> Option<Printed> {
         Some(Printed::exact(self))
     }
 }
 
 impl<T: Told> Told for Option<T> {
-    fn told(self) -> Option<Printed> {
-        self.and_then(T::told)
+    fn printed(self) -> Option<Printed> {
+        self.and_then(T::printed)
     }
 }
 

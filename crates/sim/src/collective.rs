@@ -63,14 +63,14 @@ impl Member {
     }
 
     /// Handles the departure of the last octet for another rank.
-    pub(crate) fn left(
+    pub(crate) fn finish_part(
         &mut self,
         ground: &mut SharedState,
         streams: &mut [Stream],
         exchanges: &mut [Exchange],
         to: u32,
     ) {
-        self.rank.left(to);
+        self.rank.finish_part(to);
         self.advance(ground, streams, exchanges);
     }
 

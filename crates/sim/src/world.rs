@@ -270,18 +270,18 @@ impl Hosts {
             && let Owner::Exchange(exchange, back) = stream.owner
             && !stream.sender().has_more()
         {
-            self.left(exchange, usize::from(back));
+            self.finish_part(exchange, usize::from(back));
         }
         frame
     }
 
     /// Handles the departure of everything that an end of an exchange had to send: if it was a part
     /// of a collective, the rank may go on.
-    fn left(&mut self, exchange: u32, end: usize) {
+    fn finish_part(&mut self, exchange: u32, end: usize) {
         let Flows { exchanges, members, streams, .. } = &mut self.flows;
         if let Some(parts) = exchanges[exchange as usize].parts() {
             let member = &mut members[parts.members[end] as usize];
-            member.left(&mut self.ground, streams, exchanges, parts.ranks[1 - end]);
+            member.finish_part(&mut self.ground, streams, exchanges, parts.ranks[1 - end]);
         }
     }
 

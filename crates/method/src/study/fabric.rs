@@ -12,6 +12,7 @@ mod floods;
 mod gone;
 mod infer;
 mod page;
+mod payload;
 mod probe;
 mod request;
 mod rounds;

@@ -61,7 +61,7 @@ impl Asked {
     }
 
     fn unknown_verb(&self, error: &clap::Error) -> Advice {
-        let word = said(error, ContextKind::InvalidSubcommand);
+        let word = context(error, ContextKind::InvalidSubcommand);
         let known: Vec<&str> = self
             .command
             .get_subcommands()
@@ -75,7 +75,7 @@ impl Asked {
     }
 
     fn unknown_argument(&self, error: &clap::Error) -> Advice {
-        let word = said(error, ContextKind::InvalidArg);
+        let word = context(error, ContextKind::InvalidArg);
         if !word.starts_with('-') {
             let message = self.with_name(&format!("`{word}` is one word too many"));
             return Advice { message, hint: self.hint_for_more(&word) };
@@ -111,15 +111,15 @@ impl Asked {
         let refused = cause.and_then(|cause| cause.downcast_ref::<measure::Refused>());
         let why = cause.map_or_else(|| first_paragraph(error), ToString::to_string);
         let [option, value] =
-            [ContextKind::InvalidArg, ContextKind::InvalidValue].map(|kind| said(error, kind));
+            [ContextKind::InvalidArg, ContextKind::InvalidValue].map(|kind| context(error, kind));
         let message = format!("{} {value}: {why}", bare(&option));
         Advice { message, hint: refused.map_or_else(|| self.help(), |own| own.hint.clone()) }
     }
 
     fn missing(&self, error: &clap::Error) -> Advice {
         let message =
-            self.with_name(&format!("{} is missing", said(error, ContextKind::InvalidArg)));
-        let usage = said(error, ContextKind::Usage);
+            self.with_name(&format!("{} is missing", context(error, ContextKind::InvalidArg)));
+        let usage = context(error, ContextKind::Usage);
         let usage = usage.trim_start_matches("Usage: ").lines().next().unwrap_or_default();
         Advice { message, hint: format!("write `{usage}`; {}", self.help()) }
     }
@@ -136,7 +136,7 @@ impl Asked {
 
 fn invalid_value(error: &clap::Error) -> Advice {
     let [option, value] =
-        [ContextKind::InvalidArg, ContextKind::InvalidValue].map(|kind| said(error, kind));
+        [ContextKind::InvalidArg, ContextKind::InvalidValue].map(|kind| context(error, kind));
     let known = match error.get(ContextKind::ValidValue) {
         Some(ContextValue::Strings(known)) => known.iter().map(String::as_str).collect(),
         _ => Vec::new(),
@@ -144,7 +144,7 @@ fn invalid_value(error: &clap::Error) -> Advice {
     let option = bare(&option);
     if value.is_empty() {
         let hint = if known.is_empty() {
-            format!("write {}", said(error, ContextKind::InvalidArg))
+            format!("write {}", context(error, ContextKind::InvalidArg))
         } else {
             format!("known are {}", suggest::list(&known))
         };
@@ -156,7 +156,7 @@ fn invalid_value(error: &clap::Error) -> Advice {
 
 fn conflict(error: &clap::Error) -> Advice {
     let [one, other] =
-        [ContextKind::InvalidArg, ContextKind::PriorArg].map(|kind| said(error, kind));
+        [ContextKind::InvalidArg, ContextKind::PriorArg].map(|kind| context(error, kind));
     let message = if one == other || other.is_empty() {
         format!("{} is given twice", bare(&one))
     } else {
@@ -170,7 +170,7 @@ fn bare(option: &str) -> &str {
     option.split(' ').next().unwrap_or(option)
 }
 
-fn said(error: &clap::Error, kind: ContextKind) -> String {
+fn context(error: &clap::Error, kind: ContextKind) -> String {
     error.get(kind).map(ToString::to_string).unwrap_or_default()
 }
 

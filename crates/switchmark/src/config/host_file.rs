@@ -58,7 +58,7 @@ fn read(text: &str) -> Result<HostFile, Fault> {
         let has_slots = has_slots(text, rest)?;
         for word in HostList::parse(text, first.clone())?.words {
             let place = word.span.clone();
-            let (host, is_counted) = listed(word)?;
+            let (host, is_counted) = read_host(word)?;
             let line = Line { number, has_slots: has_slots || is_counted };
             match lines.entry(host.clone()) {
                 Entry::Vacant(free) => {
@@ -119,7 +119,7 @@ fn has_slots(text: &str, words: &[Range<usize>]) -> Result<bool, Fault> {
 }
 
 /// Returns a word's host, and true if the word says how many processes it gets: `node1:4`.
-fn listed(word: HostWord) -> Result<(ListedHost, bool), Fault> {
+fn read_host(word: HostWord) -> Result<(ListedHost, bool), Fault> {
     let HostAndPort { host, port } = HostAndPort::split(&word.text);
     let is_count = port.is_some_and(|port| port.bytes().all(|octet| octet.is_ascii_digit()));
     let port = port.filter(|_| !is_count).map(str::to_owned);

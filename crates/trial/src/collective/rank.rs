@@ -88,7 +88,7 @@ impl<T: Copy + Default + Sub<Output = T>> Rank<T> {
     }
 
     /// Records that everything has left that was to be sent to another rank.
-    pub fn left(&mut self, to: u32) {
+    pub fn finish_part(&mut self, to: u32) {
         self.leaving.take_if(|leaving| *leaving == to);
     }
 
@@ -187,7 +187,7 @@ mod tests {
                             let delivery = Delivery { to: to as usize, from: rank as u32, octets };
                             self.on_the_way.push_back(delivery);
                         }
-                        self.ranks[rank].left(to);
+                        self.ranks[rank].finish_part(to);
                     }
                     Event::Received { octets, .. } => self.received[rank] += octets,
                     Event::Finished { .. } => self.finished[rank] += 1,
@@ -255,11 +255,11 @@ mod tests {
         assert_eq!([rank.poll(Nanos(5)), rank.poll(Nanos(5))], [send, None]);
         rank.arrive(1, 5);
         assert_eq!(rank.poll(Nanos(9)), None, "its own part has not left");
-        rank.left(2);
+        rank.finish_part(2);
         assert_eq!(rank.poll(Nanos(9)), None, "that was another's");
-        rank.left(1);
+        rank.finish_part(1);
         assert_eq!([rank.poll(Nanos(9)), rank.poll(Nanos(9))], [send, None]);
-        rank.left(1);
+        rank.finish_part(1);
         assert_eq!(rank.poll(Nanos(9)), None, "nothing has arrived");
     }
 }

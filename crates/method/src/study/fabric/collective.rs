@@ -13,11 +13,11 @@ use trial::record::{ExchangeRecord, FlowRecord, ReceiptRecord};
 use trial::topology::{Pair, PortRef, Topology};
 use trial::{Carrier, Collective, Exchange, Flow, FlowKind, RankPair};
 
-use super::scene::{Scene, wire_limit};
+use super::payload::wire_limit;
 use super::{FabricSpec, Nodes};
 use crate::study::problem::{self, out_of_range};
 use crate::study::session::Tried;
-use crate::study::{Estimate, Noted, SpecProblem};
+use crate::study::{Noted, SpecProblem};
 
 /// Repetitions that a trial has time for if the links carry what they can. The first is not
 /// counted, and a fabric that blocks takes longer.
@@ -190,17 +190,6 @@ impl CollectiveCell {
             Flow { id, ..Flow::measured(&Pair { from: source, to: target }, kind) }
         };
         (1..).zip(&self.pairs).map(flow).collect()
-    }
-}
-
-impl Scene {
-    /// Estimates trials and time of the scene's collectives.
-    pub(super) fn estimate_collectives(&self, spec: &FabricSpec) -> Estimate {
-        let of = |cell: &CollectiveCell| {
-            spec.profile.trial(cell.duration).with_flows(cell.pairs.len() as u64)
-                * u64::from(spec.blocks.get())
-        };
-        self.collectives.iter().map(of).sum()
     }
 }
 

@@ -9,10 +9,11 @@ use measure::{ByteCount, Rate};
 
 use super::collective::{self, CollectiveCell};
 use super::{Arrangement, FabricSpec};
+use crate::study::Estimate;
 use crate::study::ways::{Way, Ways};
 use page::{Key, phrase};
 use trial::topology::{Host, HostPort, Pair, PortRef, Topology};
-use trial::{Bulk, Carrier, Exchange, Flow, FlowKind, Path};
+use trial::{Bulk, Exchange, Flow, FlowKind, Path};
 
 /// Path, and what is measured on it.
 #[derive(Debug, Clone)]
@@ -110,6 +111,15 @@ impl Scene {
         };
         let slower = rate(&pair.from).zip(rate(&pair.to)).map(|(from, to)| from.min(to).0 as f64);
         slower.filter(|_| self.rates.iter().all(Option::is_some)).unwrap_or(UNKNOWN)
+    }
+
+    /// Estimates trials and time of the scene's collectives.
+    pub(super) fn estimate_collectives(&self, spec: &FabricSpec) -> Estimate {
+        let of = |cell: &CollectiveCell| {
+            spec.profile.trial(cell.duration).with_flows(cell.pairs.len() as u64)
+                * u64::from(spec.blocks.get())
+        };
+        self.collectives.iter().map(of).sum()
     }
 
     /// Cell and round of each trial in a block.
@@ -244,15 +254,4 @@ impl Round {
         }
         ends.into_values().max().unwrap_or(1)
     }
-}
-
-/// Payload bits a second that a link carries in one direction, in the carrier's full frames and
-/// without other traffic (docs/methods/tcp-model.md; TCP without options).
-pub(super) fn wire_limit(link: f64, carrier: Carrier) -> f64 {
-    const FRAME_AND_GAP: f64 = 1538.0;
-    let payload = match carrier {
-        Carrier::Tcp => 1460.0,
-        Carrier::Datagrams { .. } => 1472.0,
-    };
-    link * payload / FRAME_AND_GAP
 }

@@ -1,3 +1,6 @@
+//! Schedules held against what each collective promises: every rank has all that it must, and no
+//! more octets moved than the textbook's.
+
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;

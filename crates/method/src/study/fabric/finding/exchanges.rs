@@ -9,10 +9,11 @@ use measure::ByteCount;
 use measure::quantile::median;
 
 use super::super::cell::{Got, Sample};
+use super::super::payload::wire_limit;
 use super::super::rounds::{
     ByBlock, CellPlace, Rounds, Statistic, cables, lost, mean, minimum, most, worst_interval,
 };
-use super::super::scene::{Cell, Round, Scene, UNKNOWN, wire_limit};
+use super::super::scene::{Cell, Round, Scene, UNKNOWN};
 use super::super::{Arrangement, FabricSpec};
 use super::Measured;
 use crate::study::Row;

@@ -83,7 +83,7 @@ impl OwnRates {
     }
 
     /// Ports with enough partners for a rate of their own.
-    pub(super) fn known(&self) -> impl Iterator<Item = (&PortRef, &Best)> {
+    pub(super) fn measured_ports(&self) -> impl Iterator<Item = (&PortRef, &Best)> {
         self.0.iter().filter(|(_, best)| best.partners.len() >= self.fewest_partners())
     }
 
@@ -100,8 +100,11 @@ impl OwnRates {
     /// Best rates of a port, each with the median of the other ports' in the same block.
     pub(super) fn beside_others(&self, port: &PortRef, of: Of) -> Vec<(f64, f64)> {
         let Some(own) = self.0.get(port) else { return Vec::new() };
-        let others: Vec<&Best> =
-            self.known().filter(|(other, _)| *other != port).map(|(_, best)| best).collect();
+        let others: Vec<&Best> = self
+            .measured_ports()
+            .filter(|(other, _)| *other != port)
+            .map(|(_, best)| best)
+            .collect();
         let beside = |(block, own): (&u32, &f64)| {
             let rates: Vec<f64> =
                 others.iter().filter_map(|other| other.rates(of).get(block).copied()).collect();

@@ -93,8 +93,11 @@ impl How {
 /// Finds the slow ports of a scene.
 pub(super) fn slow_ports(measured: Measured<'_>, at: usize, own: &OwnRates) -> Vec<SlowPort> {
     let scene = &measured.scenes[at];
-    let compared: Vec<&PortRef> =
-        scene.ports.iter().filter(|port| own.known().any(|(known, _)| known == *port)).collect();
+    let compared: Vec<&PortRef> = scene
+        .ports
+        .iter()
+        .filter(|port| own.measured_ports().any(|(known, _)| known == *port))
+        .collect();
     if compared.len() < FEWEST_PORTS {
         return Vec::new();
     }
@@ -130,7 +133,7 @@ pub(in super::super) fn suspects(measured: Measured<'_>, at: usize) -> Vec<PortR
     let is_suspect = |port: &&PortRef| {
         let pairs = own.beside_others(port, Of::Link);
         let ratio = paired_ratio(&pairs, CONFIDENCE, measured.seed);
-        let is_known = own.known().any(|(known, _)| known == *port);
+        let is_known = own.measured_ports().any(|(known, _)| known == *port);
         is_known && ratio.is_some_and(|ratio| is_below(ratio, measured.spec.margin / 2.0))
     };
     let ports = &measured.scenes[at].ports;
@@ -228,7 +231,7 @@ impl Judge<'_> {
     /// Signs of a slow rate: the directions that probes show to be slow; otherwise the exchanges,
     /// if they are, and by which delay.
     fn narrowed(&self, port: &PortRef, rate: BlockEstimate, probed: Option<&Probed>) -> Vec<Sign> {
-        let own = probed.and_then(|probed| probed.of(port, self.measured.seed));
+        let own = probed.and_then(|probed| probed.port(port, self.measured.seed));
         let ways =
             own.iter().flat_map(|own| [(How::Sends, own.sends), (How::Receives, own.receives)]);
         let slow = ways.filter_map(|(how, ratio)| {
