@@ -70,9 +70,9 @@ metrics! {
     PortDelay "port_delay" [Nanoseconds] "of such a port: by how much a short message takes longer than between two other ports";
     PortDamaged "port_damaged" [Ratio] "share of the frames on a port's cable that arrived with a wrong FCS; `statistic` says in which direction, as the port sees it";
     PortLate "port_late" [Ratio] "of a port whose messages are late with every partner: share of them that took half as long again as usual";
-    CollectiveTime "collective_time" [Nanoseconds] "duration of a [collective](../methods/fabric.md#collectives), from a barrier to the end of its slowest rank";
+    CollectiveTime "collective_time" [Nanoseconds] "duration of a [collective](../methods/collectives.md), from a barrier to the end of its slowest rank";
     AlgorithmBandwidth "algorithm_bandwidth" [BitsPerSecond] "a collective's size over its time";
-    BusBandwidth "bus_bandwidth" [BitsPerSecond] "algorithm bandwidth times the [factor](../methods/fabric.md#collectives) of the collective, to be compared with the links' rate";
+    BusBandwidth "bus_bandwidth" [BitsPerSecond] "algorithm bandwidth times the [factor](../methods/collectives.md) of the collective, to be compared with the links' rate";
     LinkShare "link_share" [Ratio] "least time that the links need for a collective's schedule, as a share of its time";
     StepSpread "step_spread" [Ratio] "of a collective: mean step of the slowest rank, as a multiple of the mean over all ranks";
     Nonblocking "nonblocking" [Flag] "true if every arrangement tried gets what one pair alone gets, and no flood found ports held up between groups; `null`: not shown";
