@@ -107,7 +107,7 @@ fn a_pair_that_can_not_be_is_said_with_its_remedy() {
     }
     let alone = [&["latency", "--testbed", "sim:teg-s16g"], &PAIR[..]].concat();
     let socket = [&["serve", "--journal", "j.db", "--listen", "unix:socket"], &PAIR[..]].concat();
-    for (args, words) in [(alone, ["--serve", "required"]), (socket, ["no TLS", "--listen"])] {
+    for (args, words) in [(alone, ["--serve", "is missing"]), (socket, ["no TLS", "--listen"])] {
         let output = command(&scratch, &args).output().expect("switchmark starts");
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
