@@ -41,7 +41,7 @@ pub(super) struct CollectiveCell {
     pub(super) least: Option<f64>,
     pub(super) duration: Nanos,
     /// Pairs of ranks that exchange something.
-    pairs: Vec<[u32; 2]>,
+    pub(super) pairs: Vec<[u32; 2]>,
 }
 
 /// Mean times of one rank in a trial, in nanoseconds.

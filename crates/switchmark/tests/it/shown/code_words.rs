@@ -10,7 +10,7 @@ use super::Rows;
 
 /// Conditions whose values are names: of ports, devices, files and hosts, of what plans call by
 /// several words at once, of standards' clauses and of layers.
-const NAMES: [Key; 21] = [
+const NAMES: [Key; 23] = [
     Key::From,
     Key::To,
     Key::WorstFrom,
@@ -32,6 +32,8 @@ const NAMES: [Key; 21] = [
     Key::GroupsUnhindered,
     Key::GroupPorts,
     Key::PortsMissing,
+    Key::SlowPort,
+    Key::LastRank,
 ];
 
 /// Rows with prose among their conditions, and rows that are not told apart.

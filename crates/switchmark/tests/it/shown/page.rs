@@ -72,8 +72,10 @@ impl Said {
 
 impl Table {
     fn read(section: &str, html: &str) -> Self {
+        // A column without a name has no head cell.
+        let head = inside(html, "<thead>", "</thead>").replace("<td></td>", "<th ></th>");
         let heads: Vec<String> =
-            parts(html, "<th ", "</th>").map(|th| plain(&th[until(th, ">").len()..])).collect();
+            parts(&head, "<th ", "</th>").map(|th| plain(&th[until(th, ">").len()..])).collect();
         let body = inside(html, "<tbody>", "</tbody>");
         let line = |tr: &str| parts(tr, "<td", "</td>").map(Cell::read).collect();
         Self {

@@ -38,7 +38,7 @@ const LEAST_DAMAGED: f64 = 1e-5;
 
 /// Number of late messages with each partner from which on a port counts as late.
 const FEWEST_LATE: u64 = 3;
-/// Factor between the late messages of a port and those of the other ports.
+/// Factor between the late messages of a port and those between other ports.
 const TIMES_OTHERS: f64 = 3.0;
 /// Number of partners from which on one of them may have no late message.
 const MANY_PARTNERS: usize = 8;
@@ -99,18 +99,24 @@ impl Lateness {
         self.damaged.get(&port.to_string()).copied().unwrap_or_default()
     }
 
-    /// Share of a port's messages that are late, if they are late with every partner and those of
-    /// the other ports are not.
+    /// Share of a port's messages that are late, if they are late with every partner and those
+    /// between other ports are not. Too few repetitions for an interval show nothing.
     pub(super) fn odd(&self, port: &PortRef) -> Option<BlockEstimate> {
         let own = self.ports.get(port)?;
         let least = own.least();
         let others = self.ports.iter().filter(|(other, _)| *other != port);
-        let others: Vec<f64> = others.map(|(_, messages)| messages.least().share()).collect();
-        let usual = median(&others)?;
+        let elsewhere: Vec<f64> = others
+            .flat_map(|(_, messages)| messages.with.iter().filter(|(partner, _)| *partner != port))
+            .map(|(_, counted)| counted.share())
+            .collect();
+        let usual = median(&elsewhere)?;
         if least.odd < FEWEST_LATE || least.share() <= TIMES_OTHERS * usual {
             return None;
         }
         let shares: Vec<f64> = own.by_block.values().map(|counted| counted.share()).collect();
-        BlockEstimate::from_values(&shares, CONFIDENCE).filter(|share| share.interval.low > usual)
+        let is_certain = |share: &BlockEstimate| {
+            share.interval.confidence >= CONFIDENCE && share.interval.low > TIMES_OTHERS * usual
+        };
+        BlockEstimate::from_values(&shares, CONFIDENCE).filter(is_certain)
     }
 }
