@@ -75,12 +75,13 @@ fn terminal(command: &str, lines: &[&str]) -> String {
     let mut out = format!(
         r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0} {height:.0}" role="img" aria-label="What the command prints">
 <rect width="100%" height="100%" rx="8" fill="#14181c"/>
-<g font-family="ui-monospace, 'DejaVu Sans Mono', monospace" font-size="14" fill="#e5e9ed" xml:space="preserve">
+<g font-family="ui-monospace, 'DejaVu Sans Mono', monospace" font-size="14" fill="#e5e9ed">
 "##
     );
     for (at, line) in all.iter().enumerate() {
         let y = MARGIN + (at as f64 + 0.8) * LETTER.1;
-        let text = line.replace('&', "&amp;").replace('<', "&lt;");
+        // Several spaces would be drawn as one.
+        let text = line.replace('&', "&amp;").replace('<', "&lt;").replace(' ', "\u{a0}");
         let _ = writeln!(out, r#"<text x="{MARGIN}" y="{y:.1}">{text}</text>"#);
     }
     out + "</g>\n</svg>\n"
@@ -106,7 +107,7 @@ mod tests {
     #[test]
     fn a_terminal_shows_each_line_and_escapes_it() {
         let drawn = terminal("x -t 1", &["a < b & c", "  d"]);
-        for line in ["$ x -t 1", "a &lt; b &amp; c", ">  d<"] {
+        for line in ["$\u{a0}x", "&lt;\u{a0}b\u{a0}&amp;", ">\u{a0}\u{a0}d<"] {
             assert!(drawn.contains(line), "{line} in {drawn}");
         }
         assert_eq!(drawn.matches("<text").count(), 3);
