@@ -79,6 +79,7 @@ pub(super) fn run(
 }
 
 /// One trial.
+#[derive(Clone, Copy)]
 struct Probe<'a> {
     spec: &'a FabricSpec,
     scene: &'a Scene,
