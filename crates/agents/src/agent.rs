@@ -50,13 +50,13 @@ pub fn main(connection: Option<String>) -> ! {
     let cancel = Cancel::default();
     leave::leave_after(&cancel, || {
         parent_death::fasten()?;
-        serve(&cancel, connection)
+        serve(&cancel, connection.as_deref())
     })
 }
 
 /// Handles requests in order on this thread. Another one listens, so that the end of the pipe and
 /// an abort are noticed while a request is being handled.
-fn serve(cancel: &Cancel, connection: Option<String>) -> Result<(), Failed> {
+fn serve(cancel: &Cancel, connection: Option<&str>) -> Result<(), Failed> {
     let mut stdout = io::stdout().lock();
     if !greet(&mut io::stdin().lock(), &mut stdout)? {
         return Ok(());
@@ -72,7 +72,7 @@ fn serve(cancel: &Cancel, connection: Option<String>) -> Result<(), Failed> {
     })?;
 
     let variable = |name: &str| std::env::var(name).ok();
-    let connection = LauncherConnection::gather(connection.as_deref(), variable);
+    let connection = LauncherConnection::gather(connection, variable);
     let mut duty = AgentState::new(cancel.clone(), connection);
     loop {
         let Request { id, ask } = match requests.recv_timeout(duty.patience()) {

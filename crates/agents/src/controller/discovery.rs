@@ -173,7 +173,8 @@ mod tests {
         check(mpirun(), &[route.clone(), None], &[doubtful, None]);
         check(mpirun(), &[route.clone(), launcher.clone()], &[route.clone(), launcher]);
         check(mpirun(), &[bridge.clone(), None], &[bridge, None]);
-        check(Reach::Netns("left".to_owned()), std::slice::from_ref(&route), &[route.clone()]);
-        check(Reach::Local, std::slice::from_ref(&route), &[route.clone()]);
+        let own = std::slice::from_ref(&route);
+        check(Reach::Netns("left".to_owned()), own, own);
+        check(Reach::Local, own, own);
     }
 }
