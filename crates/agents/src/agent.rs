@@ -46,11 +46,11 @@ use crate::protocol::{
 
 /// Serves the controller at stdin and stdout until it says goodbye or closes its end of the pipe.
 /// `connection` is ssh's description of how this host was reached (ssh(1), `SSH_CONNECTION`).
-pub fn main(connection: Option<String>) -> ! {
+pub fn main(connection: Option<&str>) -> ! {
     let cancel = Cancel::default();
     leave::leave_after(&cancel, || {
         parent_death::fasten()?;
-        serve(&cancel, connection.as_deref())
+        serve(&cancel, connection)
     })
 }
 

@@ -38,7 +38,7 @@ pub fn run(args: &Args) -> ExitCode {
         return lead(program, rest);
     }
     if args.lab_host.is_none() {
-        agents::agent::main(args.connection.clone());
+        agents::agent::main(args.connection.as_deref());
     }
     // Two ties, for either may fail alone: the kernel's, and the pipe that closes.
     if prctl::set_pdeathsig(Signal::SIGKILL).is_err() {

@@ -165,7 +165,9 @@ fn digit_runs(text: &str) -> impl Iterator<Item = Range<usize>> {
     let starts = (0..text.len()).filter(move |at| {
         is_digit(at) && at.checked_sub(1).is_none_or(|before| !is_digit(&before))
     });
-    let run = move |start: usize| start..(start..).find(|at| !is_digit(at)).unwrap_or(text.len());
+    let run = move |start: usize| {
+        start..(start..text.len()).find(|at| !is_digit(at)).unwrap_or(text.len())
+    };
     starts.map(run).filter(|run| run.len() <= MOST_DIGITS)
 }
 
@@ -196,13 +198,11 @@ fn elements(text: &str, part: Range<usize>) -> Result<Vec<Range<usize>>, Fault> 
             _ => {}
         }
     }
-    match open {
-        Some(at) => Err(Fault::new(at..part.end, "`[` is never closed", "write the `]`")),
-        None => {
-            all.push(start..part.end);
-            Ok(all)
-        }
+    if let Some(at) = open {
+        return Err(Fault::new(at..part.end, "`[` is never closed", "write the `]`"));
     }
+    all.push(start..part.end);
+    Ok(all)
 }
 
 /// Part of a name.

@@ -95,13 +95,13 @@ impl ListedHosts {
     /// Returns the name of the testbed that these hosts and ports are: `hosts:srun:n[1-4]:eth1`.
     /// Fails if a host has no port.
     pub fn testbed_name(&self) -> Result<String, ConfigError> {
-        let word = |ListedHost { reach, port }: &ListedHost| match port {
-            Some(port) => Ok(format!("{reach}:{port}")),
-            None => {
+        let word = |ListedHost { reach, port }: &ListedHost| {
+            let named = port.as_ref().map(|port| format!("{reach}:{port}"));
+            named.ok_or_else(|| {
                 let message = format!("{}: no port is named for `{reach}`", self.flag);
                 let hint = format!("write {} FILE:PORT, or HOST:PORT in its line", self.flag);
-                Err(ConfigError::bare(message, hint))
-            }
+                ConfigError::bare(message, hint)
+            })
         };
         let words = self.hosts.iter().map(word).collect::<Result<Vec<_>, _>>()?;
         Ok(format!("{PREFIX}{}", HostList::from_names(words)))
