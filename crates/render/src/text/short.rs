@@ -21,8 +21,8 @@ pub(super) fn tables(page: &Page, screen: Screen, room: usize) -> String {
             draw(&Table { rows: table.rows[..rows].to_vec(), ..table.clone() }, screen)
         };
         let fits = |rows: &usize| drawn(*rows).lines().count() <= left;
-        let rows =
-            if fits(&table.rows.len()) { table.rows.len() } else { most(table.rows.len(), fits) };
+        // A row takes a line at least, so that of a long table only its beginning is drawn.
+        let rows = most(table.rows.len().min(left) + 1, fits);
         hidden += table.rows.len() - rows;
         if rows > 0 {
             out.push_str(&drawn(rows));
