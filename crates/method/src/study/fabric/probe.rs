@@ -139,7 +139,7 @@ impl Probed {
         Ok(())
     }
 
-    /// What the probes show of a port; `None` if it was no suspect.
+    /// Returns the result of the probes of a port; `None` if it was no suspect.
     pub(super) fn port(&self, port: &PortRef, seed: u64) -> Option<OfPort> {
         if !self.suspects.contains(port) {
             return None;

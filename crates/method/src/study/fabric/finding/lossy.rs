@@ -12,8 +12,9 @@ use measure::quantile::median;
 use trial::PortRef;
 
 use super::super::cell::{Counted, Damage};
-use super::super::rounds::{CellPlace, Rounds, most};
+use super::super::rounds::{CellPlace, Rounds};
 use super::Measured;
+use super::own::is_judged;
 use crate::study::rows::CONFIDENCE;
 
 /// Late messages of a scene's ports, and their damaged frames.
@@ -65,9 +66,7 @@ impl Lateness {
         let scene = &measured.scenes[at];
         let mut all = Self::default();
         for (index, cell) in scene.cells.iter().enumerate() {
-            let is_compared = cell.message == measured.spec.message
-                && Some(cell.nodes) == most(scene)
-                && super::nonblocking::is_matching(cell);
+            let is_compared = is_judged(measured, scene, cell);
             let rounds = Rounds::from_cell(measured.data, CellPlace { scene: at, cell: index });
             for (round, data) in cell.rounds.iter().zip(rounds.rounds()) {
                 for sample in &data.samples {

@@ -1,7 +1,7 @@
 //! What each port reaches by itself, whoever its partner is: its best round.
 //!
-//! Owns the reference of slow ports. A slow partner must not make a
-//! good port look bad, so that only the best round of several partners counts.
+//! Owns the reference of slow ports, and which exchanges they are judged by. A slow partner must
+//! not make a good port look bad, so that only the best round of several partners counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use trial::topology::Pair;
 
 use super::super::cell::Got;
 use super::super::rounds::{CellPlace, Rounds, most};
-use super::super::scene::Cell;
+use super::super::scene::{Cell, Scene};
 use super::Measured;
 
 /// With fewer partners a port's best round may still be a slow partner's.
@@ -44,15 +44,19 @@ pub(super) enum Of {
     Bits,
 }
 
+/// True if a scene's ports are judged by this cell: one partner each, all of them active, messages
+/// of the study's size.
+pub(super) fn is_judged(measured: Measured<'_>, scene: &Scene, cell: &Cell) -> bool {
+    cell.message == measured.spec.message
+        && Some(cell.nodes) == most(scene)
+        && super::nonblocking::is_matching(cell)
+}
+
 impl OwnRates {
     /// Finds the best round of each port of a scene.
     pub(super) fn new(measured: Measured<'_>, at: usize) -> Self {
         let scene = &measured.scenes[at];
-        let is_in = |cell: &Cell| {
-            cell.message == measured.spec.message
-                && Some(cell.nodes) == most(scene)
-                && super::nonblocking::is_matching(cell)
-        };
+        let is_in = |cell: &Cell| is_judged(measured, scene, cell);
         let mut all = Self::default();
         for (index, cell) in scene.cells.iter().enumerate().filter(|(_, cell)| is_in(cell)) {
             let rounds = Rounds::from_cell(measured.data, CellPlace { scene: at, cell: index });

@@ -27,7 +27,7 @@ pub(in super::super) struct SlowPort {
     pub(in super::super) partners: usize,
     /// Number of ports that it is compared with.
     pub(in super::super) others: usize,
-    /// What shows it, the strongest first; never empty.
+    /// Signs of slowness, the strongest first; never empty.
     pub(in super::super) signs: Vec<Sign>,
     /// Port whose cable may be exchanged with its own to tell what is slow.
     pub(in super::super) exchange: Option<PortRef>,
@@ -156,7 +156,7 @@ fn distance(scene: &Scene, one: &PortRef, other: &PortRef) -> usize {
     place(one).abs_diff(place(other))
 }
 
-/// What is compared of each port of a scene.
+/// Values of a scene by which its ports are compared.
 struct Judge<'a> {
     measured: Measured<'a>,
     scene: &'a Scene,

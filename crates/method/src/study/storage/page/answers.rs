@@ -26,7 +26,7 @@ pub(super) fn answers(found: &StorageFinding) -> Vec<Answer> {
     cases.flat_map(of_case).flatten().collect()
 }
 
-/// The same job over the direct cable.
+/// Finds the same job over the direct cable.
 fn over_cable<'a>(found: &'a StorageFinding, case: &StorageCase) -> Option<&'a StorageCase> {
     let cable = case.cable.as_ref()?;
     found.cases().find(|other| other.place == *cable && other.job == case.job)
