@@ -3,6 +3,7 @@
 //! Data only.
 
 use method::run::RunStatus;
+use page::Found;
 use serde::{Deserialize, Serialize};
 
 /// Summary of a run: one line of `runs`.
@@ -27,6 +28,9 @@ pub struct RunSummary {
     /// Process that carries or carried the run out, or [`MERGED`](crate::store::MERGED).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holder: Option<String>,
+    /// First answer of its page; `None` if it has none, or is not known without computing it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Found>,
     /// Label that a user gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,

@@ -4,6 +4,10 @@
 //! An answer is not a verdict: it may be good or bad, while a verdict says what limited the figure.
 //! Never decides an answer: studies and comparisons do.
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
 use crate::{Figure, Quantity, RowId, Unit, Verdict, words};
 
 /// Answer to one question of the first screen: the reply or number, what limited it, and one
@@ -158,15 +162,21 @@ impl Gauge {
 
     /// Adds a limit that is not a figure, if it is known.
     #[must_use]
-    pub fn with_limit(mut self, name: impl Into<String>, value: Option<f64>) -> Self {
-        let mark = |value| Mark {
-            kind: MarkKind::Limit,
-            name: name.into(),
-            value,
-            interval: None,
-            row: None,
-        };
-        self.marks.extend(value.map(mark));
+    pub fn with_limit(self, name: impl Into<String>, value: Option<f64>) -> Self {
+        self.with_value(MarkKind::Limit, name, value, None)
+    }
+
+    /// Adds a value that is not a figure, if it is known, with the ends of its interval.
+    #[must_use]
+    pub fn with_value(
+        mut self,
+        kind: MarkKind,
+        name: impl Into<String>,
+        value: Option<f64>,
+        interval: Option<[f64; 2]>,
+    ) -> Self {
+        let name = name.into();
+        self.marks.extend(value.map(|value| Mark { kind, name, value, interval, row: None }));
         self
     }
 }
@@ -271,9 +281,9 @@ impl Answer {
         groups
     }
 
-    /// Shortens the answer: `Added latency +7.16 µs`, `Non-blocking? no`; `None` for a sentence
+    /// Shortens the answer to its question with the reply or the number; `None` for a sentence
     /// alone.
-    pub fn in_short(&self) -> Option<String> {
+    pub fn in_short(&self) -> Option<Found> {
         let said = match (self.reply, &self.headline) {
             (Some(reply), _) => reply.word(),
             (None, Some(headline)) => headline.value.as_str(),
@@ -281,12 +291,32 @@ impl Answer {
         };
         let question = self.question.trim_end_matches('?');
         let question = if self.reply.is_some() { &self.question } else { question };
-        Some(format!("{question} {said}").trim_start().to_owned())
+        let tone = self.reply.map(Reply::tone);
+        Some(Found { question: question.to_owned(), said: said.to_owned(), tone })
+    }
+}
+
+/// Answer in a few words, for titles and lists: `Added latency +7.16 µs`, `Non-blocking? no`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// Question; may be empty.
+    pub question: String,
+    /// Reply, or the number.
+    pub said: String,
+    /// Tone of the reply; `None` for a number.
+    pub tone: Option<Tone>,
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { question, said, .. } = self;
+        if question.is_empty() { f.write_str(said) } else { write!(f, "{question} {said}") }
     }
 }
 
 /// Tone of a reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Tone {
     /// Good for the reader.
     Good,

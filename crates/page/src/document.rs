@@ -65,7 +65,11 @@ pub struct Document {
 
 impl From<Page> for Document {
     fn from(page: Page) -> Self {
-        let title = format!("switchmark: {}", page.heading);
+        let found = page.answers.iter().find_map(Answer::in_short).map(|found| found.to_string());
+        let title = match found {
+            Some(found) if found != page.heading => format!("{found} · {}", page.heading),
+            _ => format!("switchmark: {}", page.heading),
+        };
         Self { title, pages: vec![page], ..Self::default() }
     }
 }

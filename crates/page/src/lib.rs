@@ -25,7 +25,7 @@ mod unread;
 mod verdict;
 pub mod words;
 
-pub use answer::{Answer, Bound, Gauge, Headline, Mark, MarkKind, Reply, Tone};
+pub use answer::{Answer, Bound, Found, Gauge, Headline, Mark, MarkKind, Reply, Tone};
 pub use caveat::Caveat;
 pub use document::{Document, Page, Shared};
 pub use gauges::{GaugeLine, Gauges};

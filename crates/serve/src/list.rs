@@ -138,6 +138,7 @@ mod tests {
             invalid: 0,
             failed: 0,
             holder: None,
+            found: None,
             label: None,
             note: None,
         }

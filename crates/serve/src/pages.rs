@@ -5,6 +5,7 @@
 use askama::Template;
 use jiff::Timestamp;
 use journal::{RunStatus, RunSummary};
+use page::Tone;
 
 use crate::deeds::Possible;
 use crate::list::{Filter, Listed, STATES, state};
@@ -35,6 +36,12 @@ struct List<'a> {
 
 struct Row<'a> {
     id: &'a str,
+    /// Question of the first answer; empty without one.
+    question: &'a str,
+    /// Answer to it, or what there is in its place.
+    found: String,
+    /// Class of the answer's tone.
+    tone: &'static str,
     began_unix_ns: u64,
     began: String,
     verb: &'a str,
@@ -43,8 +50,8 @@ struct Row<'a> {
     /// Purpose of its own page; `None` if there is only the report.
     page: Option<&'static str>,
     trials: u64,
-    invalid: u64,
-    failed: u64,
+    /// Trials that do not count: `2 invalid, 1 failed`.
+    unusable: String,
     said: String,
 }
 
@@ -168,8 +175,14 @@ fn row(run: &RunSummary, with_deeds: bool) -> Row<'_> {
         }
         _ => None,
     };
+    let unusable = [(run.invalid, "invalid"), (run.failed, "failed")];
+    let unusable = unusable.iter().filter(|(n, _)| *n > 0);
+    let unusable: Vec<String> = unusable.map(|(n, how)| format!("{n} {how}")).collect();
     Row {
         id: &run.id,
+        question: run.found.as_ref().map_or("", |found| &found.question),
+        found: run.found.as_ref().map_or_else(|| in_place(run), |found| found.said.clone()),
+        tone: tone(run),
         began_unix_ns: run.created_unix_ns,
         began: began(run.created_unix_ns),
         verb: &run.verb,
@@ -177,9 +190,31 @@ fn row(run: &RunSummary, with_deeds: bool) -> Row<'_> {
         state: state(&run.status),
         page,
         trials: run.trials,
-        invalid: run.invalid,
-        failed: run.failed,
+        unusable: unusable.join(", "),
         said: said.join(": "),
+    }
+}
+
+/// What stands where no answer is known.
+fn in_place(run: &RunSummary) -> String {
+    match run.status {
+        RunStatus::Running => "Under way".to_owned(),
+        RunStatus::Died | RunStatus::Interrupted | RunStatus::Failed { .. } => {
+            "Broke off".to_owned()
+        }
+        RunStatus::NoFigures => "No valid trial".to_owned(),
+        RunStatus::Done => format!("Report of {}", run.verb),
+    }
+}
+
+/// Only answers have colours.
+fn tone(run: &RunSummary) -> &'static str {
+    match run.found.as_ref().map(|found| found.tone) {
+        Some(Some(Tone::Good)) => "reply good",
+        Some(Some(Tone::Bad)) => "reply bad",
+        Some(Some(Tone::Open)) => "reply open",
+        Some(None) => "number",
+        None => "none",
     }
 }
 

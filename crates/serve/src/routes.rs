@@ -257,7 +257,7 @@ async fn list(State(app): Shared, RawQuery(query): RawQuery) -> Response {
         let listed = app
             .ask(move |source| {
                 let mut listed = Listed::from_listing(source.runs()?, &narrowed);
-                source.count(&mut listed.runs)?;
+                source.sum_up(&mut listed.runs)?;
                 Ok(listed)
             })
             .await?;

@@ -15,8 +15,8 @@ pub trait Source: Send + Sync + 'static {
     /// Returns all runs, newest first, their trials not counted.
     fn runs(&self) -> Result<Listing, Unavailable>;
 
-    /// Counts the trials of these.
-    fn count(&self, runs: &mut [RunSummary]) -> Result<(), Unavailable>;
+    /// Counts the trials of these, and sets what is known to be found by them.
+    fn sum_up(&self, runs: &mut [RunSummary]) -> Result<(), Unavailable>;
 
     /// A run's report, a page of its own.
     fn report(&self, run: &str) -> Result<String, Unavailable>;

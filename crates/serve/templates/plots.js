@@ -4,9 +4,9 @@
 const plots = (() => {
   const most = 2000;
   const kinds = [
-    { of: "rtt_p50_ns", by: "rtt_ns", name: "RTT, median of a trial; of TCP smoothed, by the second", unit: "µs", divisor: 1e3 },
-    { of: "frames_per_s", name: "Frames received", unit: "frames/s", divisor: 1 },
-    { of: "goodput_bits_per_s", by: "goodput_bits_per_s", name: "Goodput, by the second", unit: "Mbit/s", divisor: 1e6 },
+    { of: "rtt_p50_ns", by: "rtt_ns", short: "Median RTT, newest trial", name: "RTT, median of a trial; of TCP smoothed, by the second", unit: "µs", divisor: 1e3 },
+    { of: "frames_per_s", short: "Frames received, newest trial", name: "Frames received", unit: "frames/s", divisor: 1 },
+    { of: "goodput_bits_per_s", by: "goodput_bits_per_s", short: "Goodput, newest trial", name: "Goodput, by the second", unit: "Mbit/s", divisor: 1e6 },
   ];
   const paths = [["device", "--c0", "through the device"], ["bypass", "--c1", "direct cable"]];
   const byId = (id) => document.getElementById(id);
@@ -89,10 +89,42 @@ const plots = (() => {
     });
     return `${kind.name} by time. ${parts.filter(Boolean).join("; ")}`;
   };
+  // The newest valid trial through the device, in a card with a large number for each quantity;
+  // beneath it the newest over the direct cable.
+  const cards = new Map();
+  const card = (kind) => {
+    const box = document.createElement("div");
+    box.className = "card";
+    const make = (name, className, ...inner) => {
+      const made = document.createElement(name);
+      made.className = className;
+      made.append(...inner);
+      return made;
+    };
+    const value = [make("span", "number"), " ", make("small", ""), make("div", "interval"), make("div", "why")];
+    box.append(make("h2", ""), make("ul", "answers", make("li", "first", ...value)));
+    byId("now").append(box);
+    cards.set(kind.of, box);
+    return box;
+  };
+  const headline = (kind, all) => {
+    const newest = (path) => all.findLast((trial) => trial.path === path && trial.values[kind.of] !== null);
+    const device = newest("device"), cable = newest("bypass"), shown = device || cable;
+    if (!shown) return;
+    const box = cards.get(kind.of) || card(kind);
+    const put = (what, text) => { box.querySelector(what).textContent = text; };
+    const value = (trial) => number(trial.values[kind.of] / kind.divisor);
+    put("h2", kind.short);
+    put(".number", value(shown));
+    put("small", kind.unit);
+    put(".interval", `${device ? "through the device" : "direct cable"}, trial ${shown.ordinal + 1}`);
+    put(".why", device && cable ? `Direct cable, trial ${cable.ordinal + 1}: ${value(cable)} ${kind.unit}` : "");
+  };
   const draw = () => {
     waiting = false;
     const all = sorted();
     if (!all.length) return;
+    for (const kind of kinds) headline(kind, all);
     byId("plots").hidden = false;
     for (const kind of kinds) {
       const data = dataOf(kind, all);

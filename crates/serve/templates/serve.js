@@ -98,12 +98,14 @@ if (live) {
     colour(now.ports);
     byId("state").textContent = now.status;
     byId("state").className = "state " + now.status.split(",")[0].replace(" ", "-");
-    // A watch has no end to come nearer to.
-    const of = now.expected ? ` of ${now.expected} expected` : "";
+    // A watch has no expected number of trials.
+    const of = [now.expected ? `of ${now.expected} expected` : "", now.unusable ? `${now.unusable} not valid` : ""];
     byId("bar").hidden = !now.expected;
     byId("bar").max = Math.max(now.expected, now.done, 1);
     byId("bar").value = now.done;
-    byId("done").textContent = `${now.done}${of}, ${now.unusable} not valid`;
+    document.title = `${now.status} · ${document.querySelector("h1").textContent}`;
+    byId("done").textContent = now.done;
+    byId("of").textContent = of.filter(Boolean).join(", ");
     byId("left").textContent = now.left;
     list("warnings", now.warnings.map((one) => `${one.trials} trials: ${one.reason}`));
     list("brackets", now.brackets.map((one) => `${one.of}: ${one.text}`));

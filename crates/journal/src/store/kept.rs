@@ -7,10 +7,11 @@
 use std::sync::Arc;
 
 use method::comparison::{Comparable, Kinds};
-use page::Figure;
+use page::{Figure, Found};
 use rusqlite::{OptionalExtension as _, Row, params};
 
 use super::{Store, StoreError, busy, is_for_want_of_rights, packed, schema};
+use crate::RunSummary;
 use trial::RoundTrips;
 
 /// Method by which this program computes figures: `build.rs` derives it from the sources.
@@ -22,9 +23,17 @@ const MOST_OCTETS: usize = 16 << 20;
 /// Largest number of lists of kinds in memory: runs of one plan share theirs.
 const MOST_KINDS: usize = 16;
 
+/// Octets of the length before what was found.
+const LENGTH: usize = 2;
+
+/// Largest size of what was found, in octets with its length; longer ones are not cached.
+const MOST_FOUND: usize = 1024;
+
 /// Cached results of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeptFigures {
+    /// First answer of the run's page; `None` if it has none.
+    pub found: Option<Found>,
     /// All figures.
     pub figures: Vec<Figure>,
     /// Figures for comparisons, block by block.
@@ -42,7 +51,8 @@ impl Store {
     pub fn keep_figures(&self, run: &str, kept: &KeptFigures) -> Result<(), StoreError> {
         let what = || format!("the figures of run {run}");
         let text = |text: String| packed::pack(&text, "", "");
-        let figures = text(self.encode(&what(), &kept.figures)?);
+        let found = headed(&self.encode(&what(), &kept.found)?);
+        let figures = [found, text(self.encode(&what(), &kept.figures)?)].concat();
         let round_trips = text(self.encode(&what(), &kept.round_trips.labelled_histograms())?);
         let (kinds, numbers) = kept.comparable.to_parts().map_err(|cause| StoreError::Decode {
             what: what(),
@@ -79,9 +89,11 @@ impl Store {
             return Ok(None);
         };
         let what = format!("the figures of run {run}");
-        let figures = self.decode(&what, &self.kept_text(run, &figures)?)?;
+        let (found, figures) = behind_head(&figures).ok_or_else(|| self.damaged(what.clone()))?;
+        let figures = self.decode(&what, &self.kept_text(run, figures)?)?;
         let trips = self.decode(&what, &self.kept_text(run, &trips)?)?;
         Ok(Some(KeptFigures {
+            found: self.decode(&what, found)?,
             figures,
             comparable: self.comparable(run, &kinds, &numbers)?,
             round_trips: RoundTrips::from_listed(trips),
@@ -95,6 +107,17 @@ impl Store {
             return Ok(None);
         };
         self.comparable(run, &kinds, &numbers).map(Some)
+    }
+
+    /// Sets what was found by a run, if that is cached. Reads the beginning of the figures alone.
+    pub fn set_found(&self, run: &mut RunSummary) -> Result<(), StoreError> {
+        let columns = format!("substr(figures, 1, {MOST_FOUND})");
+        let head = self.kept(&run.id, &columns, |row| row.get::<_, Vec<u8>>(0))?;
+        // An unreadable copy is computed again by whoever needs it.
+        run.found = head
+            .and_then(|head| serde_json::from_str(behind_head(&head)?.0).ok())
+            .unwrap_or_default();
+        Ok(())
     }
 
     fn kept<T>(
@@ -139,6 +162,21 @@ impl Store {
         let damaged = |_| self.damaged(format!("the figures of run {run}"));
         packed::unpack(octets, "").map(|(text, _)| text).map_err(damaged)
     }
+}
+
+/// Puts the length before a text that is short enough; otherwise JSON's `null` takes its place.
+fn headed(text: &str) -> Vec<u8> {
+    let text = if text.len() + LENGTH > MOST_FOUND { "null" } else { text };
+    let length = u16::try_from(text.len()).unwrap_or_default();
+    [&length.to_le_bytes()[..], text.as_bytes()].concat()
+}
+
+/// Divides octets into the text whose length they begin with, and the rest; `None` if they are
+/// damaged.
+fn behind_head(octets: &[u8]) -> Option<(&str, &[u8])> {
+    let (length, rest) = octets.split_first_chunk::<LENGTH>()?;
+    let (text, rest) = rest.split_at_checked(usize::from(u16::from_le_bytes(*length)))?;
+    Some((std::str::from_utf8(text).ok()?, rest))
 }
 
 /// Deletes a run's cached figures after a change of its trials or its status.
@@ -187,7 +225,10 @@ mod tests {
         let mut trips = Histogram::growing();
         trips.record(Nanos(12_345));
         let listed = vec![("rtt udp".to_owned(), "device".to_owned(), trips)];
-        KeptFigures { figures, comparable, round_trips: RoundTrips::from_listed(listed) }
+        let round_trips = RoundTrips::from_listed(listed);
+        let (question, said) = ("Added latency".to_owned(), "+7.16 µs".to_owned());
+        let found = Some(Found { question, said, tone: None });
+        KeptFigures { found, figures, comparable, round_trips }
     }
 
     fn done() -> Store {
@@ -203,6 +244,9 @@ mod tests {
         assert_eq!(store.kept_figures("r1").expect("readable"), None);
         store.keep_figures("r1", &kept).expect("there is room");
         assert_eq!(store.kept_figures("r1").expect("readable").as_ref(), Some(&kept));
+        let mut summary = store.summary("r1").expect("it is there");
+        store.set_found(&mut summary).expect("readable");
+        assert_eq!(summary.found, kept.found);
         let comparable = store.kept_comparable("r1").expect("readable").expect("kept");
         assert_eq!(comparable, kept.comparable);
         // The next run of the kind shares what is alike.
@@ -217,6 +261,31 @@ mod tests {
         store.db.execute("UPDATE kept_figures SET method = 'before'", []).expect("writable");
         assert_eq!(store.kept_figures("r1").expect("readable"), None);
         assert_eq!(store.kept_comparable("r1").expect("readable"), None);
+        let mut summary = store.summary("r1").expect("it is there");
+        store.set_found(&mut summary).expect("readable");
+        assert_eq!(summary.found, None);
+    }
+
+    #[test]
+    fn what_was_found_is_short_or_left_out() {
+        let store = done();
+        let found = |said: String| Some(Found { question: String::new(), said, tone: None });
+        for (said, is_kept) in [("x".repeat(500), true), ("x".repeat(2000), false)] {
+            let kept = KeptFigures { found: found(said.clone()), ..figures() };
+            store.keep_figures("r1", &kept).expect("there is room");
+            let mut summary = store.summary("r1").expect("it is there");
+            store.set_found(&mut summary).expect("readable");
+            assert_eq!(summary.found, found(said).filter(|_| is_kept));
+            assert_eq!(
+                store.kept_figures("r1").expect("readable").expect("kept").figures,
+                kept.figures
+            );
+        }
+        store.db.execute("UPDATE kept_figures SET figures = x'ff'", []).expect("writable");
+        let mut summary = store.summary("r1").expect("it is there");
+        store.set_found(&mut summary).expect("a copy may be damaged");
+        assert_eq!(summary.found, None);
+        store.kept_figures("r1").expect_err("damaged");
     }
 
     #[test]

@@ -163,6 +163,7 @@ fn summary_from(row: &Row<'_>) -> rusqlite::Result<RunSummary> {
         invalid: count(7)?,
         failed: count(8)?,
         holder: row.get(9)?,
+        found: None,
         label: row.get(10)?,
         note: row.get(11)?,
     })

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Document, Page, Shared, words};
+use page::{Answer, Document, Found, Page, Shared, words};
 
 use super::{
     ReportInput, RunMeta, TrialAccount, TrialTotals, books, caveats, conditions, conformance,
@@ -23,7 +23,7 @@ pub fn loss_sentences(trials: &TrialTotals) -> Vec<String> {
 pub fn document(runs: &[ReportInput<'_>]) -> Document {
     let verbs: BTreeSet<&str> = runs.iter().map(|run| run.meta.verb.as_str()).collect();
     let title = match (runs, verbs.first()) {
-        ([one], _) => format!("switchmark: {}", heading(one.meta)),
+        ([one], _) => title(one),
         (_, Some(verb)) if verbs.len() == 1 => format!("switchmark {verb}: {} runs", runs.len()),
         _ => format!("switchmark: {} runs", runs.len()),
     };
@@ -34,6 +34,13 @@ pub fn document(runs: &[ReportInput<'_>]) -> Document {
         }
     }
     Document { title, pages, ..Document::default() }
+}
+
+/// Title of a run's page: what was found, then the study and the testbed.
+fn title(run: &ReportInput<'_>) -> String {
+    let heading = heading(run.meta);
+    run.found()
+        .map_or_else(|| format!("switchmark: {heading}"), |found| format!("{found} · {heading}"))
 }
 
 /// Heading with study and testbed: `latency on lab:bridge`.
@@ -56,6 +63,19 @@ fn among_others(meta: &RunMeta) -> String {
 }
 
 impl ReportInput<'_> {
+    /// First answer of the run's page; `None` if it has none, or only sentences.
+    pub fn found(&self) -> Option<Found> {
+        let mut answers = Vec::new();
+        if !self.claims.is_empty() {
+            answers.extend(Acceptance::from_figures(self.claims, self.figures).answers());
+        }
+        answers.extend(studies::answers(self));
+        answers.iter().find_map(Answer::in_short).or_else(|| {
+            let told = campaign::report("run", self.meta, self.figures, self.comparable)?;
+            told.answers.iter().find_map(Answer::in_short)
+        })
+    }
+
     /// Builds the run's page, number `number` of its document.
     pub fn page(&self, number: usize) -> Page {
         let anchor = format!("run{number}");
@@ -86,7 +106,7 @@ impl ReportInput<'_> {
         }
         self.add_sections(&mut page, &anchor);
         if let Some(found) = page.answers.iter().find_map(Answer::in_short) {
-            page.heading = found;
+            page.heading = found.to_string();
         }
         page.background.extend(devices::section(&anchor, &trials.devices));
         page.background.extend(caveats::section(&anchor, figures));

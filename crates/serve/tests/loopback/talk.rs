@@ -51,6 +51,7 @@ impl Source for ScriptedJournal {
             invalid: 0,
             failed: 0,
             holder: None,
+            found: None,
             label: Some("\"><b>".to_owned()),
             note: None,
         };
@@ -58,7 +59,7 @@ impl Source for ScriptedJournal {
         Ok(Listing { runs, warnings: self.warnings.clone() })
     }
 
-    fn count(&self, runs: &mut [RunSummary]) -> Result<(), Unavailable> {
+    fn sum_up(&self, runs: &mut [RunSummary]) -> Result<(), Unavailable> {
         for run in runs {
             run.trials = 100;
         }

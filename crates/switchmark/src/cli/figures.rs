@@ -10,9 +10,9 @@ use journal::Store;
 use journal::store::KeptFigures;
 use method::comparison::{Comparable, per_block};
 use method::numbered;
-use method::run::RunMeta;
+use method::run::{ReportInput, RunMeta, TrialTotals};
 use method::study::{Finding, StudyPage};
-use page::{Caveat, Figure, RowId};
+use page::{Caveat, Figure, Found, RowId};
 use trial::RoundTrips;
 use trial::{Recorded, TestbedError, Trial, TrialRecord};
 
@@ -22,6 +22,8 @@ use super::Failure;
 #[derive(Debug, Clone)]
 pub struct RunFigures {
     pub meta: RunMeta,
+    /// First answer of its page; `None` if it has none.
+    pub found: Option<Found>,
     pub figures: Vec<Figure>,
     pub comparable: Comparable,
     pub round_trips: RoundTrips,
@@ -42,15 +44,16 @@ pub fn load(store: &Store, asked: &str) -> Result<RunFigures, Failure> {
     let meta = store.load(asked)?;
     // Unreadable figures are computed again.
     if let Ok(Some(kept)) = store.kept_figures(&meta.id) {
-        let KeptFigures { figures, comparable, round_trips } = kept;
-        return Ok(RunFigures { meta, figures, comparable, round_trips });
+        let KeptFigures { found, figures, comparable, round_trips } = kept;
+        return Ok(RunFigures { meta, found, figures, comparable, round_trips });
     }
     let mut round_trips = RoundTrips::default();
     let again = compute(store, meta, &mut |trial, record| round_trips.take(trial, record))?;
-    let Computed { meta, figures, is_whole, .. } = again;
+    let Computed { meta, figures, pages, is_whole } = again;
     let comparable = in_blocks(store, &meta, &figures)?;
-    let found = RunFigures { meta, figures, comparable, round_trips };
-    Ok(if is_whole { kept(store, found) } else { found })
+    let found = found(&meta, &figures, &pages, &comparable);
+    let run = RunFigures { meta, found, figures, comparable, round_trips };
+    Ok(if is_whole { kept(store, run) } else { run })
 }
 
 /// Returns the figures of a run (full id) that comparisons use.
@@ -62,13 +65,25 @@ pub fn comparable(store: &Store, run: &str) -> Result<Comparable, Failure> {
 }
 
 /// Stores the figures of a finished run beside it.
-pub fn kept(store: &Store, found: RunFigures) -> RunFigures {
-    let RunFigures { meta, figures, comparable, round_trips } = found;
-    let kept = KeptFigures { figures, comparable, round_trips };
+pub fn kept(store: &Store, run: RunFigures) -> RunFigures {
+    let RunFigures { meta, found, figures, comparable, round_trips } = run;
+    let kept = KeptFigures { found, figures, comparable, round_trips };
     // They are a copy: the run loses nothing without it.
     let _ = store.keep_figures(&meta.id, &kept);
-    let KeptFigures { figures, comparable, round_trips } = kept;
-    RunFigures { meta, figures, comparable, round_trips }
+    let KeptFigures { found, figures, comparable, round_trips } = kept;
+    RunFigures { meta, found, figures, comparable, round_trips }
+}
+
+/// Returns the first answer of a run's page, which no total of its trials changes.
+pub fn found(
+    meta: &RunMeta,
+    figures: &[Figure],
+    pages: &StudyPages,
+    comparable: &Comparable,
+) -> Option<Found> {
+    let (trials, claims) = (&TrialTotals::default(), &meta.claims[..]);
+    let comparable = Some(comparable);
+    ReportInput { meta, figures, claims, pages, trials, comparable }.found()
 }
 
 /// Returns a run's figures with those of each block.

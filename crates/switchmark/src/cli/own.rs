@@ -63,6 +63,7 @@ mod tests {
             invalid: 0,
             failed: 0,
             holder: Some(lone::process()),
+            found: None,
             label: None,
             note: None,
         };

@@ -334,8 +334,9 @@ fn conduct(
     store.set_status(&meta.id, &RunStatus::Done)?;
     let found = match figures::in_blocks(store, &meta, &figures) {
         Ok(comparable) => {
-            let found = RunFigures { meta, figures, comparable, round_trips };
-            let RunFigures { meta, figures, comparable, .. } = figures::kept(store, found);
+            let found = figures::found(&meta, &figures, &pages, &comparable);
+            let run = RunFigures { meta, found, figures, comparable, round_trips };
+            let RunFigures { meta, figures, comparable, .. } = figures::kept(store, run);
             Finished { meta, figures, pages, trials, comparable: Some(comparable) }
         }
         Err(_) => Finished { meta, figures, pages, trials, comparable: None },

@@ -125,14 +125,17 @@ impl Source for Folder {
         Ok(Listing { runs, warnings })
     }
 
-    fn count(&self, runs: &mut [RunSummary]) -> Result<(), Unavailable> {
+    fn sum_up(&self, runs: &mut [RunSummary]) -> Result<(), Unavailable> {
         let mut left: Vec<&mut RunSummary> = runs.iter_mut().collect();
         for journal in self.journals()? {
             let Ok(store) = journal.store() else { continue };
             let (own, others): (Vec<_>, Vec<_>) =
                 left.into_iter().partition(|run| store.status(&run.id).is_ok());
             // One whose trials cannot be counted hides no other.
-            let _ = own.into_iter().try_for_each(|run| store.count(run));
+            let _ = own.into_iter().try_for_each(|run| {
+                store.count(run)?;
+                store.set_found(run)
+            });
             left = others;
         }
         Ok(())

@@ -123,9 +123,11 @@ impl Source for Journal {
         self.list_runs().map(Listing::from)
     }
 
-    fn count(&self, runs: &mut [RunSummary]) -> Result<(), Unavailable> {
+    fn sum_up(&self, runs: &mut [RunSummary]) -> Result<(), Unavailable> {
         let store = self.store()?;
-        runs.iter_mut().try_for_each(|run| store.count(run)).map_err(broken)
+        let mut each = runs.iter_mut();
+        each.try_for_each(|run| store.count(run).and_then(|()| store.set_found(run)))
+            .map_err(broken)
     }
 
     fn report(&self, run: &str) -> Result<String, Unavailable> {
