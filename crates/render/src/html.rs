@@ -97,8 +97,9 @@ fn page(page: Page, folded: bool) -> PageView {
         Gauges::from_answers(&page.answers).into_iter().map(Image::Gauges).collect();
     let all = page.sections.into_iter().chain(page.background);
     let mut sections: Vec<SectionView> = all.map(section).collect();
-    // The first picture is seen at once.
-    if let Some(first) = sections.first_mut().filter(|_| gauges.is_empty()) {
+    // The first picture is seen at once; a single bar takes no plot's place.
+    let bars = Gauges::from_answers(&page.answers).iter().map(|own| own.lines.len()).sum::<usize>();
+    if let Some(first) = sections.first_mut().filter(|_| bars < 2) {
         first.open = first.pictures > 0;
     }
     PageView {

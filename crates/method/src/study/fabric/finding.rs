@@ -36,7 +36,7 @@ use own::OwnRates;
 pub(super) use collectives::CollectiveFinding;
 
 pub(super) use groups::PortGroups;
-pub(super) use nonblocking::{Nonblocking, ShareRange};
+pub(super) use nonblocking::{Nonblocking, Share, ShareRange};
 pub(super) use slow::{How, Sign, SlowPort, suspects};
 
 /// Structures inferred from floods, by scene.

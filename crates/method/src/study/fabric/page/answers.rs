@@ -3,9 +3,11 @@
 //!
 //! Never says yes beyond what was tested, and never states a group without its confidence.
 
-use page::{Answer, Headline, Reply, words};
+use page::{Answer, Gauge, Headline, MarkKind, Reply, Unit, words};
 
-use super::super::finding::{FabricFinding, Nonblocking, PortGroups, SceneFinding, ShareRange};
+use super::super::finding::{
+    FabricFinding, Nonblocking, PortGroups, SceneFinding, Share, ShareRange,
+};
 use super::super::infer::{Finding, Group, Inferred, SURELY, Uplink};
 use crate::study::view::stated;
 
@@ -16,9 +18,22 @@ pub(super) fn nonblocking(found: &FabricFinding) -> Vec<Answer> {
         let reply = Reply::from(found.value.value.map(|value| value > 0.5));
         let answer = stated(blocking(found), &found.value).to("Non-blocking?", reply);
         let headline = found.worst.as_ref().map(|worst| range(worst.range()));
-        Some(answer.with_headline(headline).of_case(scene.active(found.nodes)))
+        let answer = answer.with_headline(headline).of_case(scene.active(found.nodes));
+        Some(match &found.worst {
+            Some(worst) => answer.with_gauge(gauge(worst, scene)),
+            None => answer,
+        })
     };
     found.scenes.iter().filter_map(answer).collect()
+}
+
+/// Share of one pair's goodput with all ports active: through the device, and over as many direct
+/// cables.
+fn gauge(worst: &Share, scene: &SceneFinding) -> Gauge {
+    let ShareRange { low, value, high, .. } = worst.range();
+    Gauge::new("Share of one pair's goodput, worst pairing", Unit::Ratio)
+        .with_value(MarkKind::Cable, "direct cables", worst.tester, None)
+        .with_value(MarkKind::Device, scene.who.name(), Some(value), Some([low, high]))
 }
 
 /// Groups that share an uplink, their effect on a job, and the confidence; or that none was found,
