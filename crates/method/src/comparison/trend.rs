@@ -137,20 +137,27 @@ impl Series {
         let step = self.step.filter(|_| self.decision == Decision::Different)?;
         Some((step.difference > 0.0) == (self.better == Better::More))
     }
+
+    /// True if the figure moved for the worse, attributable to the device.
+    pub fn is_worse(&self) -> bool {
+        self.is_better() == Some(false) && self.cable == Cable::Steady
+    }
+
+    /// True if the figure is shown to be unchanged throughout, or better.
+    pub fn is_kept(&self) -> bool {
+        self.decision == Decision::Equivalent || self.is_better() == Some(true)
+    }
 }
 
 impl Trend {
     /// True if some figure moved for the worse, attributable to the device.
     pub fn is_worse(&self) -> bool {
-        let is_worse = |one: &Series| one.is_better() == Some(false) && one.cable == Cable::Steady;
-        self.series.iter().any(is_worse)
+        self.series.iter().any(Series::is_worse)
     }
 
     /// True if every figure is shown to be unchanged throughout, or better.
     pub fn is_kept(&self) -> bool {
-        let is_kept =
-            |one: &Series| one.decision == Decision::Equivalent || one.is_better() == Some(true);
-        !self.series.is_empty() && self.series.iter().all(is_kept)
+        !self.series.is_empty() && self.series.iter().all(Series::is_kept)
     }
 }
 

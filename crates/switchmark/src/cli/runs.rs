@@ -18,10 +18,16 @@ use super::options::Data;
 use super::{Failure, Outcome, journals, left_deeds, lone, output, own};
 use crate::config::ConfigError;
 use crate::speak;
-use crate::terminal::screen::screen;
+use crate::terminal::screen::{is_full, screen};
 
 /// Maximum rows of a table for people: each takes kilobytes while it is laid out.
 const MOST_SHOWN: usize = 10_000;
+
+/// Maximum lines of a list without `--last` or `--all`.
+const LINES: usize = 25;
+
+/// Minimum runs of a list, however much there is to say below it.
+const LEAST_SHOWN: usize = 5;
 
 /// `runs`
 #[derive(Debug, clap::Args)]
@@ -38,6 +44,9 @@ pub struct Args {
     deed: Option<Deed>,
     #[command(flatten)]
     which: Which,
+    /// List all runs, not only as many as a screen has room for
+    #[arg(long, conflicts_with = "last")]
+    all: bool,
     /// Write a copy of the journal on stdout, for `--journal ssh://…` elsewhere
     #[arg(long, hide = true)]
     send: bool,
@@ -48,11 +57,11 @@ pub struct Args {
 /// Action on runs, other than listing them.
 #[derive(Debug, clap::Subcommand)]
 enum Deed {
-    /// Give a run a label, or take it away
+    /// Give a run a label, or remove it
     Label(Said),
-    /// Write a note beside a run, or take it away
+    /// Write a note on a run, or remove it
     Note(Said),
-    /// Take in the finished runs of other journals: those of several hosts in one
+    /// Copy the finished runs of other journals into this one
     Merge {
         /// Other journals' files; they are only read
         #[arg(value_name = "JOURNAL", required = true)]
@@ -70,10 +79,10 @@ enum Deed {
     },
     /// Remove all runs of a kind
     Prune {
-        /// Runs that began more than so many days ago
+        /// Remove runs that began more than DAYS days ago
         #[arg(long, value_name = "DAYS", required_unless_present_any = ["keep", "status", "verb", "testbed", "label"])]
         older_than: Option<u32>,
-        /// All but the newest so many
+        /// Remove all but the newest N
         #[arg(long, value_name = "N")]
         keep: Option<usize>,
         #[command(flatten)]
@@ -92,7 +101,7 @@ struct Said {
     /// The run: its id, the start of it, or `latest`
     #[arg(value_name = "RUN")]
     run: String,
-    /// Text of the label or note; leave it out to take that away
+    /// Text of the label or note; without it, the old one is removed
     #[arg(value_name = "TEXT")]
     text: Option<String>,
     #[command(flatten)]
@@ -102,20 +111,20 @@ struct Said {
 /// Filter of runs.
 #[derive(Debug, clap::Args)]
 struct Which {
-    /// Only of this verb
+    /// Filter by verb
     #[arg(long, value_name = "VERB")]
     verb: Option<String>,
-    /// Only on testbeds whose name has this in it
+    /// Filter by testbed: its name contains TEXT
     #[arg(long, value_name = "TEXT")]
     testbed: Option<String>,
-    /// Only those with this status: running, died, done, no-figures, interrupted, failed
+    /// Filter by status: running, died, done, no-figures, interrupted, failed
     #[arg(long, value_name = "STATUS",
         value_parser = ["running", "died", "done", "no-figures", "interrupted", "failed"])]
     status: Option<String>,
-    /// Only those whose label has this in it
+    /// Filter by label: it contains TEXT
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
-    /// Only the newest so many
+    /// Show the newest N
     #[arg(long, short = 'n', value_name = "N")]
     last: Option<usize>,
 }
@@ -151,7 +160,7 @@ impl Which {
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
     match &args.deed {
         None if args.send => journals::send(&args.data)?,
-        None => list(&args.which, &args.data)?,
+        None => list(&args.which, args.all || is_full(), &args.data)?,
         Some(Deed::Label(said)) => annotate(said, Store::label)?,
         Some(Deed::Note(said)) => annotate(said, Store::note)?,
         Some(Deed::Merge { journals, data }) => merge(journals, data)?,
@@ -198,31 +207,34 @@ struct Listed<'a> {
     left_deeds: Vec<serde_json::Value>,
 }
 
-fn list(which: &Which, data: &Data) -> Result<(), Failure> {
+fn list(which: &Which, in_full: bool, data: &Data) -> Result<(), Failure> {
     // Before the first run there is not even a folder.
     let nothing_yet = data.store.is_none() && !output::store_path(data)?.exists();
     let journal = if nothing_yet { None } else { Some(journals::read(data)?) };
     let runs = journal.as_ref().map(|one| all(&one.store)).transpose()?.unwrap_or_default();
-    let runs = which.filter(runs);
+    let mut runs = which.filter(runs);
     let mut left = journal.as_ref().map_or(Ok(Vec::new()), |one| one.store.all_begun_deeds())?;
     let is_over = |run: &&RunSummary| run.status != RunStatus::Running;
     let over: HashSet<&str> = runs.iter().filter(is_over).map(|run| run.id.as_str()).collect();
     left.retain(|(id, _)| over.contains(id.as_str()));
-    let shown = &runs[..runs.len().min(MOST_SHOWN)];
+    if let Some(journal) = &journal {
+        let most = if data.json { runs.len() } else { MOST_SHOWN };
+        runs.iter_mut().take(most).try_for_each(|run| journal.store.set_found(run))?;
+    }
     if data.json {
         let deed = |(run, of): &'_ (String, BegunDeed)| json!({ "run": run, "device": of.device, "deed": of.deed });
         let left_deeds = left.iter().map(deed).collect();
         let schema = page::SCHEMA;
         speak::print_json(&Listed { schema, verb: "runs", runs: &runs, left_deeds })?;
-    } else if !shown.is_empty() {
-        let mut text = table(shown);
-        if shown.len() < runs.len() {
-            let (shown, all) = (shown.len(), runs.len());
-            let _ = writeln!(text, "The newest {shown} of {all} runs; --json lists them all.");
-        }
+    } else if !runs.is_empty() {
         let left = left.iter().take(MOST_SHOWN);
-        text.extend(left.map(|(run, deed)| left_deeds::describe_noted(run, deed)));
-        speak::print(&text)?;
+        let left: String = left.map(|(run, deed)| left_deeds::describe_noted(run, deed)).collect();
+        let list = if in_full || which.last.is_some() {
+            long(&runs)
+        } else {
+            short(&runs, LINES.saturating_sub(left.lines().count()))
+        };
+        speak::print(&(list + &left))?;
     } else {
         let name = match journal {
             Some(one) => one.name,
@@ -231,6 +243,32 @@ fn list(which: &Which, data: &Data) -> Result<(), Failure> {
         speak::print(&format!("no such runs in {name}\n"))?;
     }
     Ok(())
+}
+
+/// The newest runs that fit into so many lines, and how many there are more.
+fn short(runs: &[RunSummary], lines: usize) -> String {
+    let whole = |shown: usize| {
+        let mut text = table(&runs[..shown]);
+        if let more @ 1.. = runs.len() - shown {
+            let _ = writeln!(text, "… and {more} more: runs --last N | --all");
+        }
+        text
+    };
+    let most = runs.len().min(lines);
+    let least = runs.len().min(LEAST_SHOWN);
+    let fits = (least..=most).rev().map(whole).find(|text| text.lines().count() <= lines);
+    fits.unwrap_or_else(|| whole(least))
+}
+
+/// All runs that a table has room for.
+fn long(runs: &[RunSummary]) -> String {
+    let shown = &runs[..runs.len().min(MOST_SHOWN)];
+    let mut text = table(shown);
+    if shown.len() < runs.len() {
+        let (shown, all) = (shown.len(), runs.len());
+        let _ = writeln!(text, "The newest {shown} of {all} runs; --json lists them all.");
+    }
+    text
 }
 
 /// Lists every run. Tells those that died from those under way, and those without a valid trial
@@ -364,13 +402,16 @@ fn table(runs: &[RunSummary]) -> String {
         .column("began (UTC)", |run| Cell::text(started(run.created_unix_ns)))
         .column("verb", |run| Cell::text(&run.verb))
         .column("testbed", |run| Cell::text(&run.testbed))
+        .column("found", |run| {
+            Cell::text(run.found.as_ref().map(ToString::to_string).unwrap_or_default())
+        })
         .column("status", |run| Cell::text(run.status.as_str()))
         .column("trials", |run| count(run.trials))
         .column("invalid", |run| count(run.invalid))
         .column("failed", |run| count(run.failed))
         .column("label and note", |run| Cell::text(said(run)))
         .table()
-        .sparing(&["failed", "invalid"]);
+        .sparing(&["failed", "invalid", "trials", "found"]);
     let text = render::text::table(&table, screen());
     text.trim_end().to_owned() + if runs.is_empty() { "" } else { "\n" }
 }

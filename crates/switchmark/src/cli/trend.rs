@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use journal::{RunSummary, Store};
-use method::comparison::{Cable, MARGIN, Place, Series, Trend, Trends};
+use method::comparison::{Cable, FEWEST_RUNS, MARGIN, Place, Series, Trend, Trends};
 use method::run::{RunMeta, RunStatus};
 use serde_json::json;
 
@@ -86,14 +86,31 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
         junit::write(path, &test_cases(&found))?;
     }
     Ok(if found.is_worse() {
-        Outcome::Worse("Worse: a figure moved for the worse, as said above.".to_owned())
+        let worse = found.series.iter().filter(|one| one.is_worse()).count();
+        let all = found.series.len();
+        Outcome::Worse(format!("WORSE: {worse} of {all} figures got worse."))
     } else if found.is_kept() {
         Outcome::Done
     } else {
-        let line = "Open: not every figure is known to be the same all along. More runs of the \
-                    same study may tell.";
-        Outcome::Open(line.to_owned())
+        Outcome::Open(open_line(&found))
     })
+}
+
+/// States how many figures are undecided, and what would decide them.
+fn open_line(found: &Trend) -> String {
+    let open: Vec<&Series> = found.series.iter().filter(|one| !one.is_kept()).collect();
+    let (undecided, all) = (open.len(), found.series.len());
+    let few = open.iter().filter(|one| one.is_too_few()).count();
+    if few > 0 && few == undecided {
+        return format!(
+            "OPEN: {few} of {all} figures have too few runs. {FEWEST_RUNS} runs of the same study \
+             are needed at least."
+        );
+    }
+    format!(
+        "OPEN: {undecided} of {all} figures are not shown to be unchanged. More runs of the same \
+         study may decide."
+    )
 }
 
 /// The runs that were named, or all on one testbed; oldest first.

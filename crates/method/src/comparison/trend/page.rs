@@ -32,7 +32,7 @@ impl Trend {
         }
         if self.series.iter().all(Series::is_too_few) {
             return format!(
-                "Too few runs to tell: a figure takes {FEWEST_RUNS} at least, and none of {} has more than {}.",
+                "Too few runs to tell: each figure needs at least {FEWEST_RUNS}, and none of {} has more than {}.",
                 self.series.len(),
                 self.series.iter().map(|one| one.runs.len()).max().unwrap_or(0),
             );

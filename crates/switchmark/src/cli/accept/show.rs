@@ -21,8 +21,10 @@ pub fn all(args: &Args, all: &Accepted, device: &str) -> Result<(), Failure> {
         speak::print_json(&in_json(all, device))?;
     }
     let ids: Vec<&str> = runs.iter().map(|run| run.meta.id.as_str()).collect();
-    let testbed = runs.first().map_or("", |run| &run.meta.topology.name);
-    let head = format!("{device} on {testbed}  run {}\n", ids.join(", "));
+    let head = match runs.first() {
+        Some(run) => format!("{device} on {}  run {}\n", run.meta.topology.name, ids.join(", ")),
+        None => format!("{device}: nothing was measured\n"),
+    };
     let metas: Vec<&RunMeta> = runs.iter().map(|run| &run.meta).collect();
     let page = acceptance.page(device, &metas);
     // The page before the runs has the claims.
