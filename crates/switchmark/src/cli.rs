@@ -90,11 +90,11 @@ pub struct Cli {
 enum Verb {
     /// Build a lab, measure it, and leave a report: what switchmark does, in under two minutes
     Demo(demo::Args),
-    /// Carry out a plan file, or go on with an interrupted run
+    /// Run a plan file, or resume an interrupted run
     Run(run::Args),
     #[command(flatten)]
     Study(study::Verb),
-    /// TCP beside a constant load: is there buffer enough for long paths?
+    /// TCP beside a constant load: is there enough buffer for long paths?
     Buffer(Box<buffer::Args>),
     /// A device's data sheet, measured, as a report and as a profile: its twin
     Xray(xray::Args),
@@ -117,7 +117,7 @@ enum Verb {
     Compare(compare::Args),
     /// Show what changed over the runs of a journal, since which run, and by how much
     Trend(trend::Args),
-    /// Take in what other tools measured: iperf, fio, qperf, ping, sockperf, irtt, flent
+    /// Read what other tools measured: iperf, fio, qperf, ping, sockperf, irtt, flent
     Import(import::Args),
     /// A run's figures for other programs: CSV, Prometheus, Influx; its histograms for HdrHistogram
     Export(export::Args),

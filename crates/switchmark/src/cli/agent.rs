@@ -15,7 +15,7 @@ use crate::speak::print_stderr;
 /// `agent`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Do nothing but stand in a lab's host until stdin ends
+    /// Only hold a lab's host until stdin ends
     #[arg(long, value_name = "NAME", requires = "lab")]
     lab_host: Option<String>,
     /// The lab's name

@@ -40,10 +40,10 @@ pub struct Args {
     /// how late it is
     #[arg(long, conflicts_with_all = ["generator", "testbed"])]
     emulator: bool,
-    /// Change what is doubtful or bad and can be put back, and keep it so until Ctrl-C
+    /// Fix what is doubtful or bad and can be undone, until Ctrl-C
     #[arg(long, conflicts_with_all = ["generator", "emulator"])]
     fix: bool,
-    /// Put right what a killed agent left changed, on this host or on a testbed's, undo what a
+    /// Restore what a killed agent left changed, on this host or on a testbed's, undo what a
     /// killed run did to devices, and check nothing
     #[arg(long, conflicts_with_all = ["generator", "emulator", "fix"])]
     restore: bool,

@@ -46,7 +46,7 @@ pub struct Measuring {
     /// Refused: 0.2 asked a person to move the cable in between
     #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "3")]
     pub sittings: Option<Given<Sittings>>,
-    /// Begin also what would take more than three days, or more than half of the memory
+    /// Start even if it takes over three days, or more than half of the memory
     #[arg(long)]
     pub yes: bool,
     /// Say how many trials it would take, how long, and what would be changed on the hosts; do
@@ -102,8 +102,7 @@ pub struct Tls {
     /// Serve by TLS (https://) with this certificate: a PEM file, with its issuers' behind it
     #[arg(long, alias = "tls-cert", value_name = "FILE", requires = "tls_key")]
     pub tls_certificate: Option<PathBuf>,
-    /// The certificate's private key: a PEM file without a passphrase, that not just anybody may
-    /// read
+    /// The certificate's private key: a PEM file without a passphrase, not world-readable
     #[arg(long, value_name = "FILE", requires = "tls_certificate")]
     pub tls_key: Option<PathBuf>,
 }
