@@ -13,6 +13,9 @@ const MOST_OCTETS: usize = 1_000_000;
 /// What a page of one run may take at most of a laptop's screen as it opens.
 const MOST_SCREENS: f64 = 3.0;
 
+/// What a page of one run may take at most of paper.
+const MOST_SHEETS: usize = 4;
+
 fn ended(scratch: &Scratch, args: &[&str]) -> Output {
     Command::new(switchmark())
         .args(args)
@@ -180,6 +183,29 @@ fn each_kind_of_page_is_short_accessible_and_not_moved_sideways() {
         let is_probe = ["wide.html", "narrow.html"].contains(&&*page);
         assert_eq!(broken.iter().any(grave), is_probe, "{page}: {broken:#?}");
     }
+}
+
+#[test]
+fn a_study_s_report_is_printed_on_few_sheets() {
+    if !browser::is_there("a_study_s_report_is_printed_on_few_sheets") {
+        return;
+    }
+    let scratch = Scratch::new("page-printed");
+    let printed_kinds = ["latency", "flood", "curve", "fabric", "tcp", "failover", "storage"];
+    for (name, words) in KINDS.iter().filter(|(name, _)| printed_kinds.contains(name)) {
+        let words: Vec<&str> = words.split(' ').collect();
+        let report = format!("{name}.html");
+        let ended =
+            ended(&scratch, &[&words[..], &["--seed", "1", "-q", "--report", &report]].concat());
+        assert!(matches!(ended.status.code(), Some(0 | 3)), "{words:?}");
+        let sheets = browser::printed(&scratch.path(&report), &scratch);
+        assert!((1..=MOST_SHEETS).contains(&sheets), "{name} takes {sheets} sheets");
+    }
+    // The probe of the probe: what does not fit on four sheets.
+    let lines = "<p>a line</p>".repeat(400);
+    std::fs::write(scratch.path("long.html"), format!("<!doctype html>{lines}")).expect("writes");
+    let sheets = browser::printed(&scratch.path("long.html"), &scratch);
+    assert!(sheets > MOST_SHEETS, "{sheets} sheets");
 }
 
 /// What a page's tables do when they are used: whether each column of numbers is in order after a
