@@ -35,7 +35,7 @@ impl Caveat {
     pub const fn text_of_import(self) -> &'static str {
         match self {
             Self::NoBypass => {
-                "No output over a direct cable stands beside it, so nothing tells the tester's share. Give one by --bypass FILE."
+                "No output over a direct cable stands beside it, so the hosts' share is unknown. Give one by --bypass FILE."
             }
             Self::FewBlocks => {
                 "Too few outputs of the same for a 95 % interval; below 90 % only the range is stated. Import more of them."
@@ -62,7 +62,7 @@ impl Caveat {
 }
 
 caveats! {
-    NoBypass "no-bypass" "No direct cable connects these hosts, so nothing tells the tester's share. Add one and measure again.";
+    NoBypass "no-bypass" "No direct cable connects these hosts, so the hosts' share is unknown. Add one and measure again.";
     BypassWithoutReplicas "bypass-without-replicas" "With replicas no direct cable is measured, so the tester's share is unknown. Measure without --replica, too.";
     BypassAtAnotherTime "bypass-at-another-time" "The direct cable was measured at another time, not beside the device: what the hosts changed by in between is in the difference. Measure it before and after (--bypass twice).";
     FewBlocks "few-blocks" "Too few repetitions for a 95 % interval; below 90 % only the range is stated. Ask for more with --blocks.";

@@ -188,7 +188,11 @@ pub fn tick(unit: Unit, value: f64) -> String {
         return "0".to_owned();
     }
     let text = sign(&group(&trimmed(value / divisor, 4)));
-    if unit == Unit::FramesPerSecond { short_count(value) } else { join(&text, suffix) }
+    match unit {
+        // The axis names them: with words so long its ticks would overlap.
+        Unit::FramesPerSecond | Unit::OperationsPerSecond => short_count(value),
+        _ => join(&text, suffix),
+    }
 }
 
 /// Formats a count briefly: `1.5 M`, `20 k`.

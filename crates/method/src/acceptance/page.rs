@@ -218,7 +218,7 @@ fn rule(one: &Decided) -> Option<String> {
 fn why(one: &Decided) -> String {
     let more: Option<String> = one.needs.map(|needs: Nanos| page::numbers::span(needs));
     match one.why {
-        Why::Kept => "all that is possible keeps it".to_owned(),
+        Why::Kept => "the whole interval meets the claim".to_owned(),
         Why::Broken => "nothing that is possible keeps it".to_owned(),
         Why::Within { times: None } => {
             "too near the claimed value to be told in a reasonable time".to_owned()

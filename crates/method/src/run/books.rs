@@ -116,7 +116,7 @@ pub(super) fn report_losses(prefix: &str, books: &Books) -> Option<(Vec<Answer>,
         let head = ["device", "what", "trials"];
         blocks.push(Block::Table(Table::new(caption, head).with_rows(rows.take(MOST_DOUBTS))));
     }
-    let heading = "Where lost frames died".to_owned();
+    let heading = "Where frames were lost".to_owned();
     Some((answers, Section { id: format!("{prefix}-books"), heading, blocks }))
 }
 

@@ -1,4 +1,4 @@
-//! Where lost frames died: a switch that tells of itself, by commands and by Debian's snmpd,
+//! Where frames were lost: a switch that tells of itself, by commands and by Debian's snmpd,
 //! between two hosts in namespaces, and losses that the kernel makes where the test wants them.
 //!
 //! Owns the switch (a bridge), a cable that loses frames (another bridge, whose rules drop them)
@@ -324,7 +324,7 @@ fn the_program_says_where_frames_died_and_keeps_its_secret() {
     assert!(all_accounted_for(&said) && said.contains("at sw1/2, egress"), "{said}");
     assert!(said.contains("device Forwarding rate under flood"), "{said}");
     let page = std::fs::read_to_string(scratch.path("page.html")).expect("a page");
-    assert!(page.contains("Where lost frames died") && page.contains("sysDescr"));
+    assert!(page.contains("Where frames were lost") && page.contains("sysDescr"));
     let journal = std::fs::read(scratch.path("j.db")).expect("a journal");
     let journal = String::from_utf8_lossy(&journal);
     for text in [said.as_str(), &errors, &page, &journal] {

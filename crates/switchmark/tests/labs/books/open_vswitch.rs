@@ -1,4 +1,4 @@
-//! Where lost frames died in Open vSwitch, which tells of its ports by a command: frame for frame
+//! Where frames were lost in Open vSwitch, which tells of its ports by a command: frame for frame
 //! against what its own meter has dropped.
 //!
 //! Owns its two daemons, in a folder of the test's and in the switch's namespace; its packets it

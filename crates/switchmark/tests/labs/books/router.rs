@@ -1,4 +1,4 @@
-//! Where lost frames died, where the device is a router: by Debian's snmpd inside its namespace,
+//! Where frames were lost, where the device is a router: by Debian's snmpd inside its namespace,
 //! frame for frame against what the kernel's own queue and rule have counted.
 //!
 //! Owns the router between two subnets, and the kernel's counters that are the truth. Never reads
