@@ -404,4 +404,20 @@ mod tests {
         assert_eq!((answer.verdict.map(Verdict::as_str), answer.reply), (Some("link"), None));
         assert_eq!(answer.to("line rate?", Reply::Yes).reply.map(Reply::word), Some("yes"));
     }
+
+    #[test]
+    fn an_answer_is_short_where_it_has_a_reply_or_a_number() {
+        let headline = Headline::written("+7.16 µs");
+        let added = Answer::default().with_question("Added latency").with_headline(headline);
+        let short =
+            |answer: &Answer| answer.in_short().map(|found| (found.to_string(), found.tone));
+        assert_eq!(short(&added), Some(("Added latency +7.16 µs".to_owned(), None)));
+        let blocking = Answer::new("Why.").to("Non-blocking?", Reply::No);
+        assert_eq!(short(&blocking), Some(("Non-blocking? no".to_owned(), Some(Tone::Bad))));
+        assert_eq!(short(&Answer::new("A sentence.")), None);
+        let found = blocking.in_short().expect("a reply");
+        let text = serde_json::to_string(&found).expect("JSON");
+        assert_eq!(text, r#"{"question":"Non-blocking?","said":"no","tone":"bad"}"#);
+        assert_eq!(serde_json::from_str::<Found>(&text).expect("read again"), found);
+    }
 }

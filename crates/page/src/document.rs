@@ -73,3 +73,24 @@ impl From<Page> for Document {
         Self { title, pages: vec![page], ..Self::default() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Reply;
+
+    #[test]
+    fn a_title_says_what_was_found() {
+        let answers = vec![Answer::new("Why.").to("All paths up?", Reply::Yes)];
+        let page = |answers: &[Answer]| Page {
+            heading: "Watch on rack4".to_owned(),
+            answers: answers.to_vec(),
+            ..Page::default()
+        };
+        let title = |page: Page| Document::from(page).title;
+        assert_eq!(title(page(&answers)), "All paths up? yes · Watch on rack4");
+        assert_eq!(title(page(&[])), "switchmark: Watch on rack4");
+        let heading = "All paths up? yes".to_owned();
+        assert_eq!(title(Page { heading, ..page(&answers) }), "switchmark: All paths up? yes");
+    }
+}

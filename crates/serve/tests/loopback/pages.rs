@@ -11,6 +11,10 @@ fn the_list_has_pages_and_is_narrowed() {
     assert!(page.contains("href=\"/runs/run-119/live\""), "{page}");
     let page = server.get("/?page=3&study=latency");
     assert!(page.contains("run-0") && page.contains("101 to 120 of 120"), "{page}");
+    // What was found stands first, with its tone; where nothing is known, the report.
+    let answer = r#"<span class="question">Non-blocking?</span> <span class="reply bad">no</span>"#;
+    assert!(page.contains(answer), "{page}");
+    assert!(page.contains(r#"<span class="none">Report of latency</span>"#), "{page}");
     assert!(page.contains("study=latency&amp;page=2") || page.contains("study=latency&#38;page=2"));
     assert!(server.get("/?state=running").contains("1 to 1 of 1 that fit, of 120"));
     assert!(server.get("/?study=none").contains("None of the 120 runs fits"));

@@ -167,6 +167,33 @@ fn quiet_json_says_nothing_else() {
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
 }
 
+#[test]
+fn a_long_list_of_runs_ends_with_how_many_there_are_more() {
+    let scratch = Scratch::new("cli-long-list");
+    let store = scratch.path("journal.db");
+    broken_off(&store, 24);
+    let journal = rusqlite::Connection::open(&store).expect("a journal");
+    let copies = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 59)
+                  INSERT INTO run (id, created_unix_ns, verb, testbed, meta, status)
+                  SELECT id || '-' || i, created_unix_ns + i, verb, testbed, meta, 'done'
+                  FROM run, n";
+    journal.execute(copies, []).expect("writable");
+    drop(journal);
+    let rows = |args: &[&str]| {
+        let text = words(&run(&store, args).stdout);
+        (text.matches(RUN).count(), text)
+    };
+    let (shown, text) = rows(&["runs"]);
+    assert!(text.lines().count() <= 25 && shown >= 15, "{text}");
+    let last = format!("… and {} more: runs --last N | --all", 60 - shown);
+    assert_eq!(text.lines().last(), Some(last.as_str()), "{text}");
+    assert!(text.contains(&format!("{RUN}-59")), "the newest first: {text}");
+    for (args, all) in [(&["runs", "--all"][..], 60), (&["runs", "--last", "40"], 40)] {
+        let (shown, text) = rows(args);
+        assert_eq!((shown, text.contains("more:")), (all, false), "{args:?}: {text}");
+    }
+}
+
 /// A fabric's request as 0.2 wrote it, where a person moved cables.
 const MOVED_CABLES: &str = r#"[{"fabric": {"arrangements": [], "nodes": "doubling",
     "message": "64KiB", "messages": ["64KiB"], "carrier": "tcp", "infer": true,

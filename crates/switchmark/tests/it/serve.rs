@@ -239,6 +239,11 @@ fn pages_fit_either_screen_and_no_console_complains() {
         assert!(console.is_empty(), "{path}: {console:?}");
         assert!(document.contains("<h1"), "{path}: {document}");
     }
+    let (_, list) = server.get("/");
+    let found = r#"<span class="question">Added latency</span> <span class="number">+"#;
+    assert_eq!(list.matches(found).count(), 2, "{list}");
+    let (_, report) = server.get(&paths[1]);
+    assert!(report.contains("<title>Added latency +"), "{report}");
     let on_each = |path: &String| SCREENS.map(|screen| (path.clone(), screen));
     let frames: Vec<_> = paths.iter().flat_map(on_each).collect();
     let look = r#"(frame) => {
