@@ -27,7 +27,7 @@ const MOST_SHOWN: usize = 10_000;
 const LINES: usize = 25;
 
 /// Minimum runs of a list, however much there is to say below it.
-const LEAST_SHOWN: usize = 5;
+const LEAST_SHOWN: usize = 2;
 
 /// `runs`
 #[derive(Debug, clap::Args)]
@@ -390,6 +390,7 @@ fn days_ago(days: u32) -> Result<u64, ConfigError> {
     then.map(lone::unix_ns).map_err(far)
 }
 
+/// Lists runs, a line each where there is room: an id begins with the time.
 fn table(runs: &[RunSummary]) -> String {
     let said = |run: &&RunSummary| {
         let said: Vec<&str> =
@@ -397,9 +398,10 @@ fn table(runs: &[RunSummary]) -> String {
         said.join(": ")
     };
     let count = |count: u64| Cell::number(count.to_string());
+    // A column without any takes no room.
+    let any = |n: u64| if n == 0 { Cell::number(String::new()) } else { count(n) };
     let table = Listing::new("", runs)
         .column("run", |run| Cell::text(&run.id))
-        .column("began (UTC)", |run| Cell::text(started(run.created_unix_ns)))
         .column("verb", |run| Cell::text(&run.verb))
         .column("testbed", |run| Cell::text(&run.testbed))
         .column("found", |run| {
@@ -407,16 +409,11 @@ fn table(runs: &[RunSummary]) -> String {
         })
         .column("status", |run| Cell::text(run.status.as_str()))
         .column("trials", |run| count(run.trials))
-        .column("invalid", |run| count(run.invalid))
-        .column("failed", |run| count(run.failed))
+        .column("invalid", |run| any(run.invalid))
+        .column("failed", |run| any(run.failed))
         .column("label and note", |run| Cell::text(said(run)))
         .table()
         .sparing(&["failed", "invalid", "trials", "found"]);
     let text = render::text::table(&table, screen());
     text.trim_end().to_owned() + if runs.is_empty() { "" } else { "\n" }
-}
-
-fn started(unix_ns: u64) -> String {
-    Timestamp::from_nanosecond(i128::from(unix_ns))
-        .map_or_else(|_| String::new(), |t| t.strftime("%Y-%m-%d %H:%M").to_string())
 }
