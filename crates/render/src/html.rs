@@ -93,14 +93,13 @@ fn summed_up(page: &Page) -> Summary {
 }
 
 fn page(page: Page, folded: bool) -> PageView {
-    let gauges: Vec<Image> =
-        Gauges::from_answers(&page.answers).into_iter().map(Image::Gauges).collect();
+    let gauges = Gauges::from_answers(&page.answers);
     let all = page.sections.into_iter().chain(page.background);
     let mut sections: Vec<SectionView> = all.map(section).collect();
-    // The first picture is seen at once; a single bar takes no plot's place.
-    let bars = Gauges::from_answers(&page.answers).iter().map(|own| own.lines.len()).sum::<usize>();
-    if let Some(first) = sections.first_mut().filter(|_| bars < 2) {
-        first.open = first.pictures > 0;
+    // The first picture is seen at once, also beside a single bar; several bars take its place.
+    let bars: usize = gauges.iter().map(|own| own.lines.len()).sum();
+    if let Some(first) = sections.first_mut() {
+        first.open = if bars == 0 { first.pictures > 0 } else { bars == 1 && first.pictures == 1 };
     }
     PageView {
         id: page.id,
@@ -108,7 +107,7 @@ fn page(page: Page, folded: bool) -> PageView {
         line: page.line,
         notes: page.notes,
         cards: cards(&page.answers),
-        gauges,
+        gauges: gauges.into_iter().map(Image::Gauges).collect(),
         picture: page.picture,
         sections,
         folded,
