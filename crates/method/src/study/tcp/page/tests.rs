@@ -150,9 +150,9 @@ fn each_device_has_an_answer_for_each_direction() {
 #[test]
 fn answers_name_the_rows_of_all_that_they_state() {
     let page = Scenario { retransmits: 8, ..FULL }.page(&["a"], true);
-    // Goodput; of both ways two flows' goodputs too.
+    // Goodput; of one way two RTTs, what waits and RPM too, of both ways two flows' goodputs.
     let counts: Vec<usize> = answers(&page).iter().map(|answer| answer.rows.len()).collect();
-    assert_eq!(counts, [1, 1, 3]);
+    assert_eq!(counts, [5, 5, 3]);
 }
 
 #[test]
@@ -174,9 +174,9 @@ fn no_row_is_in_two_tables() {
         assert!(known.is_disjoint(&rows), "{}", table.title);
         known.extend(rows);
     }
-    // Five parts on three paths: goodput and retransmits of all, the sender's of four, and the
-    // busiest host's of no trial's hosts.
-    assert_eq!(known.len(), 3 * (5 * 3 + 4 * 5), "{known:?}");
+    // Five parts on three paths: goodput and retransmits of all, the sender's and its RPM of four,
+    // what waits of the two alone, and the busiest host's of no trial's hosts.
+    assert_eq!(known.len(), 3 * (5 * 3 + 4 * 6 + 2 * 2), "{known:?}");
 }
 
 fn ids(cell: &Cell) -> Vec<RowId> {
@@ -211,5 +211,5 @@ fn a_run_without_a_valid_trial_says_so() {
     for answer in answers(&page) {
         assert_eq!((answer.text.as_str(), &answer.headline), ("No trial was valid.", &None));
     }
-    assert_eq!(tables(&page).len(), 2, "nothing over time");
+    assert_eq!(tables(&page).len(), 3, "nothing over time");
 }
