@@ -119,7 +119,8 @@ impl LatencyFinding {
     ) -> Self {
         let ways = testbed.ways;
         let of_size = |cell: &Cell| {
-            let is_idle = |other: &&Cell| other.load.load.is_idle() && other.has_same_requests(cell);
+            let is_idle =
+                |other: &&Cell| other.load.load.is_idle() && other.has_same_requests(cell);
             let idle = cells.iter().find(is_idle);
             let trips = |way| Measured::new(spec, testbed, cell, idle, way).trips(seed);
             SizeTrips { size: cell.size, paths: ways.all().into_iter().map(trips).collect() }

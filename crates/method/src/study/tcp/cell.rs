@@ -8,9 +8,9 @@ use measure::reading::Segment;
 
 use super::{TcpDirection, TcpSpec};
 use crate::study::rate::counts::paused;
-use crate::study::{Noted, responsiveness};
 use crate::study::series::{Series, Total};
 use crate::study::session::Tried;
+use crate::study::{Noted, responsiveness};
 use page::{Caveat, Key, phrase};
 use trial::record::{BulkRecord, StreamRecord, TrialRecord};
 use trial::topology::Pair;

@@ -67,7 +67,9 @@ impl<'a> Measured<'a> {
             rtt: quantiles(Metric::Rtt),
             pdv: quantiles(Metric::Pdv),
             ipdv: quantiles(Metric::Ipdv),
-            load: (0..self.load_pairs().len()).map(|at| self.load_values(row.clone(), at)).collect(),
+            load: (0..self.load_pairs().len())
+                .map(|at| self.load_values(row.clone(), at))
+                .collect(),
             under_load: self.under_load(&row),
             added: self.added(&row, seed),
         };
