@@ -14,6 +14,16 @@ const KEPT: f64 = 0.95;
 /// Quantiles of the waiting octets: what stands in the queue, and what fills it.
 pub(super) const WAITING: [f64; 2] = [0.5, 0.99];
 
+/// Ratio of a load's goodput to that of a load in the other direction, above which its
+/// acknowledgements may fill the queue of the way back. At one of 84 octets on the wire for each
+/// segment of 1538 they would at 18.
+const ASYMMETRY: f64 = 10.0;
+
+/// True if a load's acknowledgements, not the load, may have waited.
+pub(super) fn acknowledgements_wait(goodput: Option<f64>, back: Option<f64>) -> bool {
+    goodput.zip(back).is_some_and(|(goodput, back)| goodput > ASYMMETRY * back)
+}
+
 /// Round trips a minute of a mean RTT in nanoseconds; `None` without one.
 pub(super) fn per_minute(rtt: f64) -> Option<f64> {
     (rtt > 0.0).then(|| 60e9 / rtt)
@@ -71,8 +81,9 @@ impl FullFrame {
     }
 }
 
-/// Figures of the waiting octets at each of [`WAITING`]. Their intervals are a frame wider on
-/// either side: a queue holds whole frames, and the idle RTT may be one of a shorter frame.
+/// Figures of the waiting octets at each of [`WAITING`]. Their intervals are a frame wider below, as
+/// the idle RTT may be one of a shorter frame, and two above: a frame that no longer fits, and one
+/// that has partly left.
 pub(super) fn waiting(row: &Row, queues: &[Queue], frame: Option<FullFrame>) -> Vec<Figure> {
     let Some(frame) = frame.filter(|_| !queues.is_empty()) else { return Vec::new() };
     let lost = 2 * queues.iter().filter(|queue| queue.lost).count() > queues.len();
@@ -89,7 +100,7 @@ pub(super) fn waiting(row: &Row, queues: &[Queue], frame: Option<FullFrame>) -> 
         let mut figure = row.over_blocks(Metric::BottleneckBuffer, Unit::Bytes, &octets);
         figure.quantile = Some(WAITING[at]);
         figure.low = figure.low.map(|low| (low - f64::from(frame.octets)).max(0.0));
-        figure.high = figure.high.map(|high| high + f64::from(frame.octets));
+        figure.high = figure.high.map(|high| high + 2.0 * f64::from(frame.octets));
         if at == 1 && !lost {
             figure.set(Key::Bound, "at-least");
             figure.high = None;

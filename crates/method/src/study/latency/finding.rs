@@ -13,6 +13,8 @@ use measure::{FrameSize, Histogram};
 use super::cell::{Cell, MEDIAN};
 use super::load::DirectedLoad;
 use super::spec::LatencySpec;
+use crate::study::responsiveness::acknowledgements_wait;
+use crate::study::tcp::TcpDirection;
 use crate::study::view::streams::Firsts;
 use crate::study::view::{Frames, Place, Values, values};
 use crate::study::ways::Ways;
@@ -131,7 +133,45 @@ impl LatencyFinding {
             sizes: cells.iter().map(of_size).collect(),
         };
         let cases = cells.chunk_by(Cell::is_of_one_case).map(case).collect();
-        Self { cases, streams, is_cable_apart: ways.another_time().is_some() }
+        let mut finding = Self { cases, streams, is_cable_apart: ways.another_time().is_some() };
+        finding.withdraw_acknowledgements();
+        finding
+    }
+
+    /// Withdraws the octets that waited where the way back is so slow that acknowledgements may
+    /// have been what waited.
+    fn withdraw_acknowledgements(&mut self) {
+        let goodputs: Vec<Vec<Option<f64>>> =
+            self.cases.iter().map(LatencyCase::goodputs).collect();
+        for at in 0..self.cases.len() {
+            let back = self.cases.iter().position(|other| other.is_opposite(&self.cases[at]));
+            let Some(back) = back else { continue };
+            let paths = self.cases[at].sizes.iter_mut().flat_map(|size| &mut size.paths);
+            for (path, (own, back)) in paths.zip(goodputs[at].iter().zip(&goodputs[back])) {
+                if let Some(under_load) = &mut path.under_load
+                    && acknowledgements_wait(*own, *back)
+                {
+                    under_load.waiting.clear();
+                }
+            }
+        }
+    }
+}
+
+impl LatencyCase {
+    /// Goodput of a load's first flow on each path of each size.
+    fn goodputs(&self) -> Vec<Option<f64>> {
+        let paths = self.sizes.iter().flat_map(|size| &size.paths);
+        paths.map(|path| path.load.first()?.goodput.value).collect()
+    }
+
+    /// True if the same load runs in the other direction alone.
+    fn is_opposite(&self, other: &Self) -> bool {
+        use TcpDirection::{Forward, Reverse};
+        let directions = (self.load.direction, other.load.direction);
+        self.protocol == other.protocol
+            && self.load.load == other.load.load
+            && matches!(directions, (Forward, Reverse) | (Reverse, Forward))
     }
 }
 

@@ -11,7 +11,7 @@ use super::finding::{Ceiling, HostBusy, Part, Retransmits, SenderValues, TcpCase
 use super::{TcpDirection, TcpSpec};
 use crate::study::capacity::{Capacity, Of, full_frame, rate};
 use crate::study::line_share::doubt_beyond;
-use crate::study::responsiveness::{self, FullFrame, Queue, per_minute};
+use crate::study::responsiveness::{self, FullFrame, Queue, acknowledgements_wait, per_minute};
 use crate::study::rows::{Direction, Row, set_direction};
 use crate::study::view::Place;
 use crate::study::ways::{Way, Ways};
@@ -49,29 +49,45 @@ impl TcpFinding {
         finding
     }
 
-    /// Calls the device the limit where only a direct cable lacked: a queue stood on the path, no
-    /// host held TCP up, and the same hosts filled the link in the other direction.
+    /// Judges what a case shows beside that of the other direction alone. The device was the limit
+    /// where only a direct cable lacked: a queue stood on the path, no host held TCP up, and the
+    /// same hosts filled the link in the other direction. Where that is far slower,
+    /// acknowledgements may have been what waited.
     fn judge_queues(&mut self) {
-        let full = |case: &TcpCase| case.whole.goodput.verdict == Verdict::LinkLimited;
         let one_way = |case: &&TcpCase| case.test != TcpDirection::Bidirectional;
-        let filled: Vec<(TcpDirection, Place)> = self
-            .cases
-            .iter()
-            .filter(|case| full(case))
-            .filter(one_way)
-            .map(|case| (case.test, case.whole.place.turned()))
-            .collect();
-        for case in self.cases.iter_mut().filter(|case| case.whole.queued) {
-            let back = |(test, place): &(TcpDirection, Place)| {
-                *test != case.test && *place == case.whole.place
-            };
-            let alone = case.whole.goodput.caveats.contains(&Caveat::NoBypass);
-            if case.test != TcpDirection::Bidirectional && alone && filled.iter().any(back) {
-                let judged = &mut case.whole.goodput.verdict;
-                *judged = verdict::queued(*judged);
+        let opposite = |case: &TcpCase| {
+            let goodput = &case.whole.goodput;
+            Opposite {
+                test: case.test,
+                place: case.whole.place.turned(),
+                goodput: goodput.value,
+                is_full: goodput.verdict == Verdict::LinkLimited,
+            }
+        };
+        let all: Vec<Opposite> = self.cases.iter().filter(one_way).map(opposite).collect();
+        for case in self.cases.iter_mut().filter(|case| one_way(&&**case)) {
+            let (test, whole) = (case.test, &mut case.whole);
+            let is_back = |other: &&Opposite| other.test != test && other.place == whole.place;
+            let Some(back) = all.iter().find(is_back) else { continue };
+            let alone = whole.goodput.caveats.contains(&Caveat::NoBypass);
+            if whole.queued && alone && back.is_full {
+                whole.goodput.verdict = verdict::queued(whole.goodput.verdict);
+            }
+            if let Some(sender) = &mut whole.sender
+                && acknowledgements_wait(whole.goodput.value, back.goodput)
+            {
+                sender.waiting.clear();
             }
         }
     }
+}
+
+/// What the other direction alone showed, with its place as seen from this one.
+struct Opposite {
+    test: TcpDirection,
+    place: Place,
+    goodput: Option<f64>,
+    is_full: bool,
 }
 
 impl TcpCase {
