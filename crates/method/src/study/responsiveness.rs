@@ -81,9 +81,9 @@ impl FullFrame {
     }
 }
 
-/// Figures of the waiting octets at each of [`WAITING`]. Their intervals are a frame wider below, as
-/// the idle RTT may be one of a shorter frame, and two above: a frame that no longer fits, and one
-/// that has partly left.
+/// Figures of the waiting octets at each of [`WAITING`]. Their intervals are a frame wider below,
+/// as the idle RTT may be one of a shorter frame, and two above: a frame that no longer fits, and
+/// one that has partly left.
 pub(super) fn waiting(row: &Row, queues: &[Queue], frame: Option<FullFrame>) -> Vec<Figure> {
     let Some(frame) = frame.filter(|_| !queues.is_empty()) else { return Vec::new() };
     let lost = 2 * queues.iter().filter(|queue| queue.lost).count() > queues.len();
