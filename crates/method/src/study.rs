@@ -27,6 +27,7 @@ pub mod pattern;
 mod problem;
 mod ranges;
 pub mod rate;
+mod responsiveness;
 mod rows;
 mod series;
 mod session;

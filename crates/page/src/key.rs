@@ -222,6 +222,10 @@ keys! {
     Reason "reason" explains "Why a test can't be made here.";
     PortsNeeded "ports_needed" explains "Of a test that can't be made: how many ports it needs.";
     Streams "streams" identifies "How many TCP connections.";
+    LoadDirection "load_direction" identifies "Of a TCP load that does not run in the requests' direction alone: `reverse`, or `bidirectional`.";
+    Probes "probes" value "Of `network_rpm`: which round trips, `separate`, `loaded` or `both`.";
+    IdleRtt "idle_rtt_ns" explains "Of a `bottleneck_buffer`: the idle RTT that was subtracted.";
+    QueueRate "queue_rate_bits_per_s" explains "Of a `bottleneck_buffer`: the rate at which the queue emptied, in frames with FCS.";
     CongestionControl "congestion_control" identifies "TCP's.";
     Segment "segment_octets" explains "Payload of a full TCP segment.";
     Mtu "mtu" explains "The IP packet of a full TCP segment, in octets.";

@@ -84,6 +84,8 @@ metrics! {
     CwndCuts "cwnd_cuts" [Count] "cwnd reductions after the warm-up";
     Bdp "bdp" [Bytes] "bandwidth-delay product: `rate_bits_per_second` times `rtt_ns`";
     Buffer "buffer" [Bytes] "buffer size, by its `estimator`: `tcp`, `delay` of [ESnet's test](../methods/esnet.md); `one-shot`, `burst`, `delay`, `sharing` of [congested egress ports](../methods/buffer.md); `bound` = `at-least`: no upper end";
+    BottleneckBuffer "bottleneck_buffer" [Bytes] "octets of frames with FCS that waited on the way of a one-way TCP load: RTT under load at that quantile less the idle RTT, times the rate at which the queue emptied ([responsiveness](../methods/responsiveness.md)); `bound` = `at-least`: no segment was lost, so the buffer was not full";
+    NetworkRpm "network_rpm" [Count] "round trips a minute under a TCP load, the network's part of [responsiveness](../methods/responsiveness.md): no TLS, no HTTP; `probes`: `separate` (beside the load), `loaded` (its own connections), `both` (their mean)";
     BufferShared "buffer_shared" [Flag] "true if egress ports share a buffer; else each has its own";
     Alpha "alpha" [Ratio] "dynamic threshold of a shared buffer: a queue's limit as a multiple of the free part";
     BufferReserve "buffer_reserve" [Bytes] "each queue's own part of a shared buffer; no value and `bound` = `at-most` where none fits as well";

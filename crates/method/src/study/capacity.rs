@@ -13,8 +13,10 @@ use trial::topology::{Pair, PortRef, Topology};
 const MAC: u32 = 14;
 /// Inter-frame gap on a wire, in octets.
 const GAP: f64 = 12.0;
+/// Frame check sequence.
+const FCS: u32 = 4;
 /// FCS, preamble and gap: octets on a wire that the kernel does not count.
-const ON_THE_WIRE: u32 = 4 + 20;
+const ON_THE_WIRE: u32 = FCS + 20;
 
 /// Rate limit of a path, and the octets that a segment takes of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,16 +61,26 @@ pub(super) fn rate(topology: &Topology, pair: &Pair) -> Option<(Rate, Of)> {
     link.or_else(|| Some((slower(Topology::limit)?, Of::PortLimit)))
 }
 
+/// IP packet of a full segment from a pair's first port, in octets; `None` for an unknown port.
+fn ip_packet(topology: &Topology, pair: &Pair, segment: Segment) -> Option<u32> {
+    const IPV4: u32 = 20;
+    const IPV6: u32 = 40;
+    let ip_header = match topology.port(&pair.from)?.address {
+        IpAddr::V4(_) => IPV4,
+        IpAddr::V6(_) => IPV6,
+    };
+    Some(segment.ip_packet(ip_header))
+}
+
+/// Frame of a full segment with FCS and without a VLAN tag, in octets; `None` for an unknown port.
+pub(super) fn full_frame(topology: &Topology, pair: &Pair, segment: Segment) -> Option<u32> {
+    Some(ip_packet(topology, pair, segment)? + MAC + FCS)
+}
+
 impl Capacity {
     /// Capacity of a pair's path from its first port to its second.
     pub(super) fn for_pair(topology: &Topology, pair: &Pair, segment: Segment) -> Option<Self> {
-        const IPV4: u32 = 20;
-        const IPV6: u32 = 40;
-        let ip_header = match topology.port(&pair.from)?.address {
-            IpAddr::V4(_) => IPV4,
-            IpAddr::V6(_) => IPV6,
-        };
-        let mtu = segment.ip_packet(ip_header);
+        let mtu = ip_packet(topology, pair, segment)?;
         let (rate, of) = rate(topology, pair)?;
         // A lab's cable has the same rate limiters as the ports of a lab's devices.
         let by_kernel = of == Of::PortLimit || (topology.is_lab() && topology.devices.is_empty());

@@ -30,7 +30,7 @@ impl Line<'_> {
 }
 
 /// Metrics that accompany the answer; only the rows of `--json` have them.
-const BESIDE: [Metric; 17] = [
+const BESIDE: [Metric; 19] = [
     Metric::Pdv,
     Metric::Ipdv,
     Metric::Offered,
@@ -48,6 +48,8 @@ const BESIDE: [Metric; 17] = [
     Metric::Efficiency,
     Metric::BufferDelay,
     Metric::TransferTimeRatio,
+    Metric::BottleneckBuffer,
+    Metric::NetworkRpm,
 ];
 
 type Case = BTreeMap<Key, String>;

@@ -95,7 +95,7 @@ fn every_value_stands_in_one_table() {
     let ids: Vec<RowId> = rows.iter().filter_map(Figure::id).collect();
     assert_eq!(places.into_keys().collect::<Vec<_>>(), ids);
     let titles: Vec<&str> = tables(&page).iter().map(|table| table.title.as_str()).collect();
-    assert_eq!(titles.len(), 5, "{titles:?}");
+    assert_eq!(titles.len(), 6, "{titles:?}");
     let rtt = tables(&page)[1];
     let expected = [
         "UDP 64 idle sw1",

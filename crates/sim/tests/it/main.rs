@@ -8,6 +8,7 @@ mod buffer_depth;
 mod buffer_faults;
 mod buffer_sharing;
 mod buffer_twins;
+mod bufferbloat;
 mod cables;
 mod collectives;
 mod datagrams;

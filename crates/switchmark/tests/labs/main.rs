@@ -9,6 +9,7 @@ mod agent;
 mod books;
 mod buffer_emulated;
 mod buffer_kernel;
+mod bufferbloat;
 mod cli_lab;
 mod clusters;
 mod conformance;

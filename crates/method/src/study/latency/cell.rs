@@ -7,16 +7,18 @@
 use std::collections::BTreeMap;
 
 use measure::delay::{ipdv_quantile, pdv_quantile};
-use measure::reading::Stamps;
-use measure::{FrameSize, Histogram};
+use measure::quantile::median;
+use measure::reading::{Segment, Stamps};
+use measure::{FrameSize, Histogram, Nanos};
 
-use super::load::Load;
+use super::load::DirectedLoad;
 use super::spec::LatencySpec;
 use crate::study::Noted;
+use crate::study::responsiveness::{trimmed_mean, trimmed_mean_of};
 use crate::study::session::Tried;
 use crate::study::ways::Way;
 use page::{Caveat, Condition, Conditions, Key, Metric};
-use trial::record::{EchoRecord, FlowRecord, TrialRecord};
+use trial::record::{BulkRecord, EchoRecord, FlowRecord, StreamRecord, TrialRecord};
 use trial::topology::Pair;
 use trial::{Echo, Flow, FlowKind, Protocol, Role, Schedule};
 
@@ -41,7 +43,7 @@ pub(super) const POINTS: [(Metric, f64); 14] = [
 
 /// Indices in [`POINTS`]: of RTTs the shortest, the median and the 99th percentile, and of signed
 /// differences the median.
-const SHORTEST: usize = 0;
+pub(super) const SHORTEST: usize = 0;
 pub(super) const MEDIAN: usize = 1;
 pub(super) const P99: usize = 3;
 const MIDDLE_IPDV: usize = 12;
@@ -49,7 +51,7 @@ const MIDDLE_IPDV: usize = 12;
 /// Combination to measure, and its blocks on each path.
 #[derive(Debug, Clone)]
 pub(super) struct Cell {
-    pub(super) load: Load,
+    pub(super) load: DirectedLoad,
     pub(super) protocol: Protocol,
     pub(super) size: FrameSize,
     pub(super) data: BTreeMap<Way, CellData>,
@@ -57,7 +59,12 @@ pub(super) struct Cell {
 
 impl Cell {
     /// Creates a cell without blocks on any of these paths.
-    pub(super) fn new(load: &Load, protocol: Protocol, size: FrameSize, paths: &[Way]) -> Self {
+    pub(super) fn new(
+        load: &DirectedLoad,
+        protocol: Protocol,
+        size: FrameSize,
+        paths: &[Way],
+    ) -> Self {
         let data = paths.iter().map(|way| (*way, CellData::default())).collect();
         Self { load: load.clone(), protocol, size, data }
     }
@@ -72,7 +79,12 @@ impl Cell {
         format!("rtt {} {} {}", self.protocol.as_str(), self.size, self.load.describe())
     }
 
-    /// Flows of the round trips, and of the background load in the same direction.
+    /// True if the two differ only in the load.
+    pub(super) fn has_same_requests(&self, other: &Self) -> bool {
+        (self.protocol, self.size) == (other.protocol, other.size)
+    }
+
+    /// Flows of the round trips, and of the background load.
     pub(super) fn flows(&self, pair: &Pair, spec: &LatencySpec) -> Vec<Flow> {
         let echo = FlowKind::Echo(Echo {
             protocol: self.protocol,
@@ -80,10 +92,12 @@ impl Cell {
             schedule: spec.schedule,
             messages: None,
         });
-        let flow =
-            |id, role, kind| Flow { id, from: pair.from.clone(), to: pair.to.clone(), role, kind };
-        let mut flows = vec![flow(1, Role::Measured, echo)];
-        flows.extend(self.load.flow(spec.duration).map(|kind| flow(2, Role::Load, kind)));
+        let flow = |id, Pair { from, to }, role, kind| Flow { id, from, to, role, kind };
+        let mut flows = vec![flow(1, pair.clone(), Role::Measured, echo)];
+        if let Some(load) = self.load.load.flow(spec.duration) {
+            let pairs = (2..).zip(self.load.pairs(pair));
+            flows.extend(pairs.map(|(id, pair)| flow(id, pair, Role::Load, load.clone())));
+        }
         flows
     }
 
@@ -113,7 +127,10 @@ pub(super) struct Sample {
     pub(super) points: [f64; POINTS.len()],
     pub(super) effective: f64,
     pub(super) answers: u64,
-    pub(super) bulk: Option<BulkSample>,
+    /// Mean RTT of the shortest 95 %, in nanoseconds.
+    pub(super) trimmed: f64,
+    /// TCP flows of the load, in the trial's order.
+    pub(super) bulks: Vec<BulkSample>,
 }
 
 impl Sample {
@@ -129,12 +146,37 @@ impl Sample {
     }
 }
 
-/// Payload and retransmits of a TCP load during the trial.
+/// TCP flow of a load during the trial.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BulkSample {
     /// Payload in bits a second.
     pub(super) goodput: f64,
+    /// Median over the intervals of the payload in bits a second: slow start does not count.
+    pub(super) steady: Option<f64>,
     pub(super) retransmits: u64,
+    /// Mean of the smallest 95 % of the smoothed RTTs, in nanoseconds; `None` without readings.
+    pub(super) smoothed: Option<f64>,
+    pub(super) segment: Option<Segment>,
+}
+
+impl BulkSample {
+    fn new(done: &BulkRecord, interval: Nanos) -> Self {
+        let arrived: Vec<_> = done.streams.iter().map(StreamRecord::arrived).collect();
+        let count = arrived.iter().map(|stream| stream.len()).min().unwrap_or(0);
+        let octets = |at: usize| arrived.iter().map(|stream| stream[at].0).sum::<u64>() as f64;
+        let rates: Vec<f64> =
+            (0..count).map(|at| octets(at) * 8.0 / interval.as_secs_f64()).collect();
+        let points = done.streams.iter().flat_map(|stream| &stream.points);
+        let smoothed: Vec<f64> =
+            points.map(|point| point.srtt.0 as f64).filter(|rtt| *rtt > 0.0).collect();
+        Self {
+            goodput: done.goodput(),
+            steady: median(&rates),
+            retransmits: done.retransmits(),
+            smoothed: trimmed_mean(&smoothed),
+            segment: done.segment,
+        }
+    }
 }
 
 /// Blocks of a cell on one path.
@@ -169,7 +211,8 @@ impl CellData {
             points: POINTS.map(|(metric, q)| point(echo, metric, q)),
             effective: echo.effective_samples,
             answers: echo.answers.unique,
-            bulk: record.flows.iter().find_map(bulk_of),
+            trimmed: trimmed_mean_of(&echo.rtt),
+            bulks: bulks(&tried.trial.flows, &record.flows),
         });
     }
 }
@@ -181,9 +224,12 @@ fn echo_of(record: &TrialRecord) -> Option<&EchoRecord> {
     }
 }
 
-fn bulk_of(flow: &FlowRecord) -> Option<BulkSample> {
-    let bulk = flow.bulk()?;
-    Some(BulkSample { goodput: bulk.goodput(), retransmits: bulk.retransmits() })
+fn bulks(asked: &[Flow], done: &[FlowRecord]) -> Vec<BulkSample> {
+    let sample = |(flow, done): (&Flow, &FlowRecord)| match &flow.kind {
+        FlowKind::Bulk(bulk) => Some(BulkSample::new(done.bulk()?, bulk.interval)),
+        _ => None,
+    };
+    asked.iter().zip(done).filter_map(sample).collect()
 }
 
 fn point(echo: &EchoRecord, metric: Metric, q: f64) -> f64 {

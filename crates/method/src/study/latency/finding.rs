@@ -6,18 +6,21 @@
 mod added;
 mod measured;
 mod rounds;
+mod under_load;
 
 use measure::{FrameSize, Histogram};
 
 use super::cell::{Cell, MEDIAN};
-use super::load::Load;
+use super::load::DirectedLoad;
 use super::spec::LatencySpec;
+use crate::study::responsiveness::acknowledgements_wait;
+use crate::study::tcp::TcpDirection;
 use crate::study::view::streams::Firsts;
 use crate::study::view::{Frames, Place, Values, values};
 use crate::study::ways::Ways;
 use measured::Measured;
 use page::Figure;
-use trial::Protocol;
+use trial::{Protocol, Topology};
 
 /// RTTs by protocol and load.
 #[derive(Debug)]
@@ -33,7 +36,7 @@ pub struct LatencyFinding {
 #[derive(Debug)]
 pub(super) struct LatencyCase {
     pub(super) protocol: Protocol,
-    pub(super) load: Load,
+    pub(super) load: DirectedLoad,
     pub(super) sizes: Vec<SizeTrips>,
 }
 
@@ -56,8 +59,10 @@ pub(super) struct PathTrips {
     pub(super) rtt: Vec<Figure>,
     pub(super) pdv: Vec<Figure>,
     pub(super) ipdv: Vec<Figure>,
-    /// Payload and retransmits; `None` unless TCP is the load.
-    pub(super) load: Option<LoadValues>,
+    /// Payload and retransmits of each flow; empty unless TCP is the load.
+    pub(super) load: Vec<LoadValues>,
+    /// Queue behind the RTTs; `None` unless TCP is the load.
+    pub(super) under_load: Option<UnderLoad>,
     /// Latency added by the device; `None` without a direct cable.
     pub(super) added: Option<Added>,
 }
@@ -67,6 +72,18 @@ pub(super) struct PathTrips {
 pub(super) struct LoadValues {
     pub(super) goodput: Figure,
     pub(super) retransmits: Figure,
+}
+
+/// Queue that a TCP load causes on one path, and round trips a minute beside it.
+#[derive(Debug)]
+pub(super) struct UnderLoad {
+    /// Median idle RTT of the same requests in nanoseconds; `None` if it was not measured.
+    pub(super) idle: Option<f64>,
+    /// Octets that waited, at the median and the 99th percentile; empty if the load runs both ways.
+    pub(super) waiting: Vec<Figure>,
+    /// Round trips a minute: of the requests, of the load's connections, and their mean; without
+    /// readings of the connections only the first.
+    pub(super) rpm: Vec<Figure>,
 }
 
 /// RTT of a device less that of its direct cable.
@@ -86,17 +103,28 @@ pub(super) struct AddedPoint {
     pub(super) drift: Option<Figure>,
 }
 
+/// Paths and testbed of the trials.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Surroundings<'a> {
+    pub(super) ways: &'a Ways,
+    pub(super) topology: &'a Topology,
+}
+
 impl LatencyFinding {
     /// Computes each value from its blocks.
     pub(super) fn new(
         spec: &LatencySpec,
         cells: &[Cell],
-        ways: &Ways,
+        testbed: Surroundings<'_>,
         seed: u64,
         streams: Firsts,
     ) -> Self {
+        let ways = testbed.ways;
         let of_size = |cell: &Cell| {
-            let trips = |way| Measured::new(spec, ways, cell, way).trips(seed);
+            let is_idle =
+                |other: &&Cell| other.load.load.is_idle() && other.has_same_requests(cell);
+            let idle = cells.iter().find(is_idle);
+            let trips = |way| Measured::new(spec, testbed, cell, idle, way).trips(seed);
             SizeTrips { size: cell.size, paths: ways.all().into_iter().map(trips).collect() }
         };
         let case = |cells: &[Cell]| LatencyCase {
@@ -105,7 +133,45 @@ impl LatencyFinding {
             sizes: cells.iter().map(of_size).collect(),
         };
         let cases = cells.chunk_by(Cell::is_of_one_case).map(case).collect();
-        Self { cases, streams, is_cable_apart: ways.another_time().is_some() }
+        let mut finding = Self { cases, streams, is_cable_apart: ways.another_time().is_some() };
+        finding.withdraw_acknowledgements();
+        finding
+    }
+
+    /// Withdraws the octets that waited where the way back is so slow that acknowledgements may
+    /// have been what waited.
+    fn withdraw_acknowledgements(&mut self) {
+        let goodputs: Vec<Vec<Option<f64>>> =
+            self.cases.iter().map(LatencyCase::goodputs).collect();
+        for at in 0..self.cases.len() {
+            let back = self.cases.iter().position(|other| other.is_opposite(&self.cases[at]));
+            let Some(back) = back else { continue };
+            let paths = self.cases[at].sizes.iter_mut().flat_map(|size| &mut size.paths);
+            for (path, (own, back)) in paths.zip(goodputs[at].iter().zip(&goodputs[back])) {
+                if let Some(under_load) = &mut path.under_load
+                    && acknowledgements_wait(*own, *back)
+                {
+                    under_load.waiting.clear();
+                }
+            }
+        }
+    }
+}
+
+impl LatencyCase {
+    /// Goodput of a load's first flow on each path of each size.
+    fn goodputs(&self) -> Vec<Option<f64>> {
+        let paths = self.sizes.iter().flat_map(|size| &size.paths);
+        paths.map(|path| path.load.first()?.goodput.value).collect()
+    }
+
+    /// True if the same load runs in the other direction alone.
+    fn is_opposite(&self, other: &Self) -> bool {
+        use TcpDirection::{Forward, Reverse};
+        let directions = (self.load.direction, other.load.direction);
+        self.protocol == other.protocol
+            && self.load.load == other.load.load
+            && matches!(directions, (Forward, Reverse) | (Reverse, Forward))
     }
 }
 
@@ -151,6 +217,7 @@ values! {
     LatencyFinding: cases;
     LatencyCase: sizes;
     LoadValues: goodput, retransmits;
+    UnderLoad: waiting, rpm;
     Added: points;
     AddedPoint: value, drift;
 }
@@ -160,9 +227,10 @@ impl Values for SizeTrips {
         // Added latencies come after all paths of a size.
         let mut added = Vec::new();
         for path in &mut self.paths {
-            let PathTrips { rtt, pdv, ipdv, load, .. } = path;
+            let PathTrips { rtt, pdv, ipdv, load, under_load, .. } = path;
             all.extend(rtt.iter_mut().chain(pdv).chain(ipdv));
             load.gather(all);
+            under_load.gather(all);
             path.added.gather(&mut added);
         }
         all.append(&mut added);

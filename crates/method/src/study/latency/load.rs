@@ -5,8 +5,10 @@
 use measure::{FrameRate, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
+use crate::study::tcp::TcpDirection;
 use crate::study::{PacedFrames, SpecProblem, Streams, burst, problem};
 use page::{Condition, Conditions, Key, Unit, numbers, phrase, words};
+use trial::topology::Pair;
 use trial::{Bulk, FlowKind, Schedule};
 
 /// Background traffic on the path.
@@ -22,7 +24,7 @@ pub enum Load {
         /// Frames a second.
         rate: FrameRate,
     },
-    /// TCP streams at full rate, in the requests' direction.
+    /// TCP streams at full rate, in the directions of the request.
     Bulk {
         /// Number of connections.
         streams: Streams,
@@ -134,9 +136,94 @@ impl Load {
     }
 }
 
+/// Background load in its direction.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct DirectedLoad {
+    pub(super) load: Load,
+    /// Direction of TCP relative to the requests; `Forward` of any other load.
+    pub(super) direction: TcpDirection,
+}
+
+impl DirectedLoad {
+    /// Load in each of the directions; one without TCP in the requests' direction only.
+    pub(super) fn in_each(load: &Load, directions: &[TcpDirection]) -> Vec<Self> {
+        let forward = [TcpDirection::Forward];
+        let directions = if load.is_bulk() { directions } else { &forward };
+        directions.iter().map(|&direction| Self { load: load.clone(), direction }).collect()
+    }
+
+    /// Ports of each flow of the load, in its direction.
+    pub(super) fn pairs(&self, pair: &Pair) -> Vec<Pair> {
+        match self.direction {
+            TcpDirection::Forward => vec![pair.clone()],
+            TcpDirection::Reverse => vec![pair.back()],
+            TcpDirection::Bidirectional => vec![pair.clone(), pair.back()],
+        }
+    }
+
+    /// Conditions of rows measured under the load.
+    pub(super) fn conditions(&self) -> Conditions {
+        let mut conditions = self.load.conditions();
+        if self.direction != TcpDirection::Forward {
+            conditions.insert(Key::LoadDirection, self.direction.as_str().into());
+        }
+        conditions
+    }
+
+    /// Name in labels: `idle`, `tcp 1 stream cubic`, `tcp 1 stream cubic reverse`.
+    pub(super) fn describe(&self) -> String {
+        self.in_words(self.load.describe(), " ", TcpDirection::as_str)
+    }
+
+    /// Name for a table: `idle`, `tcp x4`, `tcp x4 the other way`.
+    pub(super) fn abbreviate(&self) -> String {
+        self.in_words(self.load.abbreviate(), " ", Self::way)
+    }
+
+    /// Name for a plot: `idle`, `under load of 1 TCP stream (cubic), the other way`.
+    pub(super) fn caption(&self) -> String {
+        self.in_words(self.load.caption(), ", ", Self::way)
+    }
+
+    const fn way(direction: TcpDirection) -> &'static str {
+        match direction {
+            TcpDirection::Forward => "",
+            TcpDirection::Reverse => "the other way",
+            TcpDirection::Bidirectional => "both ways",
+        }
+    }
+
+    fn in_words(
+        &self,
+        load: String,
+        between: &str,
+        name: fn(TcpDirection) -> &'static str,
+    ) -> String {
+        if self.direction == TcpDirection::Forward {
+            return load;
+        }
+        load + between + name(self.direction)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_direction_is_named_where_it_is_not_the_requests() {
+        let load =
+            Load::Bulk { streams: Streams::known(1), congestion_control: "cubic".to_owned() };
+        let all = DirectedLoad::in_each(&load, &TcpDirection::ALL);
+        let names: Vec<String> = all.iter().map(DirectedLoad::describe).collect();
+        let plain = "tcp 1 stream cubic";
+        let expected = [plain, "tcp 1 stream cubic reverse", "tcp 1 stream cubic bidirectional"];
+        assert_eq!(names, expected);
+        let short: Vec<String> = all.iter().map(DirectedLoad::abbreviate).collect();
+        assert_eq!(short, ["tcp x1", "tcp x1 the other way", "tcp x1 both ways"]);
+        assert_eq!(all[0].conditions(), load.conditions(), "as in earlier journals");
+        assert_eq!(DirectedLoad::in_each(&Load::Idle, &TcpDirection::ALL).len(), 1);
+    }
 
     #[test]
     fn a_load_has_a_name_for_rows_tables_and_plots() {

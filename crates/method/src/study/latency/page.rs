@@ -4,6 +4,7 @@
 
 mod plots;
 mod tables;
+mod under_load;
 
 use std::collections::BTreeSet;
 
@@ -16,9 +17,12 @@ impl Finding for LatencyFinding {
     fn page(&self) -> StudyPage {
         let mut blocks = plots::blocks(self);
         blocks.extend(tables::delays(self).into_iter().map(Block::Table));
+        blocks.extend(tables::under_load(self).map(Block::Table));
         let mut page = StudyPage::new("latency", "Latency", blocks);
         page.sections.extend(streams::section(&self.streams, tables::load(self)));
-        page.with_answers(Topic::Latency, answers(self))
+        let mut all = answers(self);
+        all.extend(under_load::answers(self));
+        page.with_answers(Topic::Latency, all)
     }
 }
 
@@ -85,8 +89,8 @@ const NO_VALID_TRIAL: &str = "No trial was valid.";
 const NOT_SIGNIFICANT: &str =
     "Not significant: smaller than the repetitions resolve. More or longer ones would tell.";
 
-/// Answers, one for each device, protocol and load, at the smallest frame.
-fn answers(found: &LatencyFinding) -> Vec<Answer> {
+/// Values of each device, protocol and load at the smallest frame.
+fn smallest(found: &LatencyFinding) -> Vec<Trips<'_>> {
     let mut smallest: Vec<Trips<'_>> = Vec::new();
     for case in &found.cases {
         let mut trips: Vec<_> = Trips::of_case(case).filter(|t| !t.path.place.is_cable()).collect();
@@ -95,10 +99,22 @@ fn answers(found: &LatencyFinding) -> Vec<Answer> {
         smallest.extend(trips);
     }
     smallest.sort_by_key(|trips| (&trips.path.frames, &trips.path.place.who));
-    let places: BTreeSet<&Place> = smallest.iter().map(|trips| &trips.path.place).collect();
-    let label = |trips: Trips<'_>| match places.len() {
-        0 | 1 => trips.label(),
-        _ => format!("{}, {}", trips.label(), trips.path.place.in_short()),
-    };
-    smallest.into_iter().map(|trips| trips.answer().of_case(label(trips))).collect()
+    smallest
+}
+
+/// Answers, one for each device, protocol and load, at the smallest frame.
+fn answers(found: &LatencyFinding) -> Vec<Answer> {
+    let smallest = smallest(found);
+    let label = labels(&smallest);
+    smallest.iter().map(|trips| trips.answer().of_case(label(*trips))).collect()
+}
+
+/// Label of each case, with its device if there are several.
+fn labels<'a>(all: &[Trips<'a>]) -> impl Fn(Trips<'a>) -> String + use<'a> {
+    let places: BTreeSet<&Place> = all.iter().map(|trips| &trips.path.place).collect();
+    let several = places.len() > 1;
+    move |trips| {
+        let place = several.then(|| format!(", {}", trips.path.place.in_short()));
+        trips.label() + &place.unwrap_or_default()
+    }
 }

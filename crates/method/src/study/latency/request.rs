@@ -10,6 +10,7 @@ use super::{LatencySpec, Load};
 use crate::request::given::{Given, Place, RefusedAt, Value, set, set_all, value, values};
 use crate::request::values::{Duration, Length, place_in, sizes};
 use crate::request::{StudyRequest, strict, subjects};
+use crate::study::tcp::TcpDirection;
 use crate::study::{
     Between, Blocks, Outline, PacedFrames, Profile, SpecProblem, Streams, StudySpec,
 };
@@ -59,6 +60,10 @@ pub struct Latency {
     #[serde(skip)]
     #[arg(short = 'P', long, value_name = "N")]
     pub parallel: Option<Given<Streams>>,
+    /// TCP loads also the other way and both ways at once, and idle beside them [default: the
+    /// requests' direction]
+    #[arg(long, num_args = 0, default_missing_value = "true")]
+    pub bidir: Option<Given<bool>>,
     /// Send requests at this rate without waiting for responses; latency counts from the intended
     /// time [default: the next request follows each response]
     #[arg(long, value_name = "RATE")]
@@ -80,6 +85,12 @@ impl StudyRequest for Latency {
             let streams = self.parallel.as_ref().map(|streams| streams.value);
             let loads = values(&self.loads).into_iter();
             spec.loads = loads.map(|load| with_streams(load, streams)).collect();
+        }
+        if self.bidir.as_ref().is_some_and(|given| given.value) {
+            spec.load_directions = TcpDirection::ALL.to_vec();
+            if !spec.loads.iter().any(Load::is_idle) {
+                spec.loads.insert(0, Load::Idle);
+            }
         }
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
         spec.between = Between::one_pair(value(&self.from), value(&self.to));

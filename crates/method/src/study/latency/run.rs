@@ -3,7 +3,7 @@
 //! Never interprets a record.
 
 use super::cell::Cell;
-use super::finding::LatencyFinding;
+use super::finding::{LatencyFinding, Surroundings};
 use super::spec::LatencySpec;
 use crate::study::session::{Ask, Session};
 use crate::study::view::streams::Firsts;
@@ -17,6 +17,7 @@ impl LatencySpec {
         testbed: &mut dyn Testbed,
         seed: u64,
     ) -> Result<LatencyFinding, TestbedError> {
+        let topology = testbed.topology().clone();
         let mut session =
             Session::new(testbed, "latency", |t| self.ways(t), seed, self.profile, self.tries)?;
         let ways = session.ways.all();
@@ -37,13 +38,14 @@ impl LatencySpec {
             cell.data.entry(way).or_default().take(block, &tried);
             Ok(())
         })?;
-        Ok(LatencyFinding::new(self, &cells, &session.ways, seed, streams))
+        let testbed = Surroundings { ways: &session.ways, topology: &topology };
+        Ok(LatencyFinding::new(self, &cells, testbed, seed, streams))
     }
 
     /// Cells of every combination of load, protocol and size.
     fn cells(&self, paths: &[Way]) -> Vec<Cell> {
         let mut cells = Vec::new();
-        for load in &self.loads {
+        for load in &self.directed_loads() {
             for &protocol in &self.protocols {
                 cells.extend(self.sizes.iter().map(|&size| Cell::new(load, protocol, size, paths)));
             }

@@ -5,7 +5,8 @@
 use measure::{FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use super::load::Load;
+use super::load::{DirectedLoad, Load};
+use crate::study::tcp::TcpDirection;
 use crate::study::{
     Agents, BLOCKS, Between, Blocks, Bypass, Estimate, Known, Needs, PacedFrames, Profile,
     SpecProblem, TRIES, Tries, Varied, Ways, problem, rate,
@@ -21,6 +22,9 @@ pub struct LatencySpec {
     pub sizes: Vec<FrameSize>,
     /// Background loads on the path.
     pub loads: Vec<Load>,
+    /// Directions of TCP loads relative to the requests, each a case of its own.
+    #[serde(default = "forward", skip_serializing_if = "is_forward")]
+    pub load_directions: Vec<TcpDirection>,
     /// Devices under test, in their variants; if empty, the first device as found.
     pub subjects: Vec<Subject>,
     /// Pair of ports; if not named, those of the first hosts.
@@ -38,6 +42,15 @@ pub struct LatencySpec {
     pub tries: Tries,
 }
 
+/// Requests' direction alone, as earlier requests had it.
+fn forward() -> Vec<TcpDirection> {
+    vec![TcpDirection::Forward]
+}
+
+fn is_forward(directions: &[TcpDirection]) -> bool {
+    directions == [TcpDirection::Forward]
+}
+
 impl LatencySpec {
     /// First look: two sizes, three protocols, idle, ten blocks of 300 ms.
     pub fn quick() -> Self {
@@ -45,6 +58,7 @@ impl LatencySpec {
             protocols: vec![Protocol::Icmp, Protocol::Udp, Protocol::Tcp],
             sizes: vec![FrameSize::MIN, FrameSize::STANDARD_MAX],
             loads: vec![Load::Idle],
+            load_directions: forward(),
             subjects: Vec::new(),
             between: Between::default(),
             schedule: Schedule::Greedy,
@@ -77,6 +91,7 @@ impl LatencySpec {
         problem::some("protocol", &self.protocols)?;
         problem::some("frame size", &self.sizes)?;
         problem::some("load", &self.loads)?;
+        problem::some("direction of the load", &self.load_directions)?;
         problem::lasts(self.duration)?;
         let Some(topology) = known.topology else { return Ok(()) };
         let link = self.ways(topology)?.link(topology);
@@ -116,9 +131,15 @@ impl LatencySpec {
         Ways::between(topology, &self.between, &self.subjects)
     }
 
+    /// Loads in their directions.
+    pub(super) fn directed_loads(&self) -> Vec<DirectedLoad> {
+        let each = |load| DirectedLoad::in_each(load, &self.load_directions);
+        self.loads.iter().flat_map(each).collect()
+    }
+
     /// Number of combinations of load, protocol and size.
-    const fn combinations(&self) -> usize {
-        self.loads.len() * self.protocols.len() * self.sizes.len()
+    fn combinations(&self) -> usize {
+        self.directed_loads().len() * self.protocols.len() * self.sizes.len()
     }
 }
 

@@ -3,14 +3,14 @@
 //! Owns the hosts' limits that a connection's readings show. Never computes a value.
 
 use measure::Nanos;
-use measure::quantile::median;
+use measure::quantile::{median, quantile};
 use measure::reading::Segment;
 
 use super::{TcpDirection, TcpSpec};
-use crate::study::Noted;
 use crate::study::rate::counts::paused;
 use crate::study::series::{Series, Total};
 use crate::study::session::Tried;
+use crate::study::{Noted, responsiveness};
 use page::{Caveat, Key, phrase};
 use trial::record::{BulkRecord, StreamRecord, TrialRecord};
 use trial::topology::Pair;
@@ -22,6 +22,10 @@ const STALLED: f64 = 0.5;
 
 /// Utilisation above which processors have no capacity left.
 const BUSY: f64 = 0.95;
+
+/// Utilisation below which a host was idle beside the load: a saturated processor of four is more.
+/// Of more processors one may be, which the sum hides.
+const IDLE: f64 = 0.25;
 
 /// Ratio to the smallest RTT above which an RTT contains a queue.
 const QUEUED: f64 = 2.0;
@@ -89,6 +93,11 @@ pub(super) struct Sample {
 }
 
 impl Sample {
+    /// True if every host was known to be idle beside the load.
+    pub(super) fn has_idle_hosts(&self) -> bool {
+        !self.busy && !self.hosts.is_empty() && self.hosts.iter().all(|(_, share)| *share < IDLE)
+    }
+
     /// True if a host's processors had no capacity left because of the trial itself.
     pub(super) fn out_of_processors(&self) -> bool {
         !self.busy && self.hosts.iter().any(|(_, share)| *share > BUSY)
@@ -119,6 +128,10 @@ pub(super) struct Sender {
     pub(super) cwnd: f64,
     /// Median over the readings of the smoothed RTT, in nanoseconds.
     pub(super) srtt: Option<f64>,
+    /// 99th percentile over the readings of the smoothed RTT, in nanoseconds.
+    pub(super) high_srtt: Option<f64>,
+    /// Mean of the smallest 95 % of the smoothed RTTs, in nanoseconds.
+    pub(super) trimmed_srtt: Option<f64>,
     /// Smallest RTT, in nanoseconds.
     pub(super) min_rtt: Option<f64>,
     /// Share of the busy time spent waiting for the receiver's window.
@@ -131,7 +144,7 @@ pub(super) struct Sender {
 impl Sender {
     /// Host limit of the sender. A window filled because of a queue on the path is none.
     fn limit(&self) -> Option<HostLimit> {
-        let queued = self.srtt.zip(self.min_rtt).is_some_and(|(srtt, min)| srtt > QUEUED * min);
+        let queued = self.is_queued();
         if self.window > STALLED && !queued {
             Some(HostLimit::ReceiveWindow)
         } else if self.buffer > STALLED && !queued {
@@ -141,21 +154,30 @@ impl Sender {
         }
     }
 
+    /// True if a queue stands on the path.
+    pub(super) fn is_queued(&self) -> bool {
+        self.srtt.zip(self.min_rtt).is_some_and(|(srtt, min)| srtt > QUEUED * min)
+    }
+
     fn new(bulk: &BulkRecord, spec: &TcpSpec) -> Option<Self> {
         let series = Series::from_record(bulk, spec.omit, spec.duration, spec.interval);
         let (first, last) = series.span()?;
         let since =
             |pick: fn(&Total) -> Nanos| pick(last).saturating_sub(pick(first)).as_secs_f64();
         let busy = since(|total| total.busy).max(f64::MIN_POSITIVE);
-        let counted = || series.counted().map(|total| total.srtt.0 as f64).filter(|rtt| *rtt > 0.0);
+        let counted = series.counted().map(|total| total.srtt.0 as f64).filter(|rtt| *rtt > 0.0);
+        let mut rtts: Vec<f64> = counted.collect();
+        rtts.sort_by(f64::total_cmp);
         Some(Self {
             retransmits: last.retransmits.saturating_sub(first.retransmits),
             cwnd: series.cwnd_max().map_or(0.0, |octets| octets.0 as f64),
-            srtt: median(&counted().collect::<Vec<f64>>()),
+            srtt: median(&rtts),
+            high_srtt: quantile(&rtts, responsiveness::WAITING[1]),
+            trimmed_srtt: responsiveness::trimmed_mean(&rtts),
             min_rtt: series.min_rtt().map(|rtt| rtt.0 as f64),
             window: (since(|total| total.rwnd_limited) / busy).min(1.0),
             buffer: (since(|total| total.sndbuf_limited) / busy).min(1.0),
-            readings: counted().count() as u64,
+            readings: rtts.len() as u64,
         })
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Owns the structure of the result and the order of its rows. Never computes a value: `rows` does.
 
-use page::Figure;
+use page::{Figure, Verdict};
 
 use super::TcpDirection;
 use super::cell::{FirstFlow, HostLimit};
@@ -41,6 +41,8 @@ pub(super) struct Part {
     pub(super) place: Place,
     pub(super) goodput: Figure,
     pub(super) ceiling: Option<Ceiling>,
+    /// True if segments stood in a queue on the path and no host held TCP up, in most blocks.
+    pub(super) queued: bool,
     /// Host limit; `None` if the device or the link was the limit.
     pub(super) host_limit: Option<HostLimit>,
     /// Retransmits; `None` if not counted.
@@ -68,6 +70,11 @@ pub(super) struct SenderValues {
     pub(super) window: Figure,
     /// Share of the busy time spent waiting for its own buffer.
     pub(super) buffer: Figure,
+    /// Octets that waited on the path, at the median and the 99th percentile; empty with both
+    /// directions at once.
+    pub(super) waiting: Vec<Figure>,
+    /// Round trips a minute of the connections.
+    pub(super) rpm: Figure,
 }
 
 /// Utilisation of all processors of a host.
@@ -98,6 +105,13 @@ impl TcpCase {
 }
 
 impl Part {
+    /// Standing queue on the path in nanoseconds, if it was the limit and not a host.
+    pub(super) fn queue_ns(&self) -> Option<f64> {
+        let is_limit = self.queued && self.goodput.verdict == Verdict::DeviceLimited;
+        let sender = self.sender.as_ref().filter(|_| is_limit)?;
+        Some(sender.smoothed_rtt.value? - sender.smallest_rtt.value?)
+    }
+
     /// Share of the path's capacity.
     pub(super) fn share(&self) -> Option<f64> {
         Some(self.goodput.value? / self.ceiling?.payload)
@@ -110,7 +124,7 @@ values! {
     HostBusy: share;
     Part: goodput, retransmits, sender;
     Retransmits: count, per_gigabyte;
-    SenderValues: smoothed_rtt, smallest_rtt, cwnd, window, buffer;
+    SenderValues: smoothed_rtt, smallest_rtt, cwnd, window, buffer, waiting, rpm;
 }
 
 /// Capacity of a path in payload.

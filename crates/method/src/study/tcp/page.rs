@@ -21,6 +21,10 @@ impl Finding for TcpFinding {
                 summary: "What the hosts waited for, and how busy they were".to_owned(),
                 table: hosts_table(self),
             },
+            Block::Folded {
+                summary: "What waits under the load, and round trips a minute".to_owned(),
+                table: queue_table(self),
+            },
         ];
         blocks.extend(over_time::blocks(self));
         StudyPage::new("tcp", "TCP goodput", blocks)
@@ -100,6 +104,23 @@ fn hosts_table(found: &TcpFinding) -> Table {
         })
         .table()
         .sparing(&["buffer", "cwnd"])
+        .with_note(note)
+}
+
+/// Table of the queue behind each flow with a sender that was read.
+fn queue_table(found: &TcpFinding) -> Table {
+    let parts = found.cases.iter().flat_map(TcpCase::parts);
+    let read = parts.filter_map(|part| Some((part, part.sender.as_ref()?)));
+    let note = "Waiting: octets of frames on the way, the RTT under this load less the smallest, \
+                times the rate; RPM: round trips of the connections a minute, the network's part \
+                only, without TLS and HTTP.";
+    Listing::new("What waits under the load", read)
+        .column("TCP", |(part, _)| name(found, part))
+        .column("device", |(part, _)| Cell::text(part.place.who.name()))
+        .optional("waiting, median", |(_, sender)| sender.waiting.first())
+        .optional("waiting, p99", |(_, sender)| sender.waiting.get(1))
+        .value("RPM", |(_, sender)| &sender.rpm)
+        .table()
         .with_note(note)
 }
 

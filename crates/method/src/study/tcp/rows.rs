@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 use super::cell::{self, CellData, FlowSample, HostLimit, Sample, Sender};
 use super::finding::{Ceiling, HostBusy, Part, Retransmits, SenderValues, TcpCase, TcpFinding};
 use super::{TcpDirection, TcpSpec};
-use crate::study::capacity::{Capacity, Of, rate};
+use crate::study::capacity::{Capacity, Of, full_frame, rate};
 use crate::study::line_share::doubt_beyond;
+use crate::study::responsiveness::{self, FullFrame, Queue, acknowledgements_wait, per_minute};
 use crate::study::rows::{Direction, Row, set_direction};
 use crate::study::view::Place;
 use crate::study::ways::{Way, Ways};
-use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates};
+use crate::verdict::{self, Delays, Driven, Evidence, RateEvidence, Rates};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::Topology;
 use trial::topology::Pair;
@@ -39,12 +40,54 @@ impl TcpFinding {
                 TcpCase::new(&rows, cable.map(|place| before + place))
             }));
         }
-        Self {
+        let mut finding = Self {
             streams: spec.streams.get(),
             congestion_control: spec.congestion_control.clone(),
             cases,
+        };
+        finding.judge_queues();
+        finding
+    }
+
+    /// Judges what a case shows beside that of the other direction alone. The device was the limit
+    /// where only a direct cable lacked: a queue stood on the path, no host held TCP up, and the
+    /// same hosts filled the link in the other direction. Where that is far slower,
+    /// acknowledgements may have been what waited.
+    fn judge_queues(&mut self) {
+        let one_way = |case: &&TcpCase| case.test != TcpDirection::Bidirectional;
+        let opposite = |case: &TcpCase| {
+            let goodput = &case.whole.goodput;
+            Opposite {
+                test: case.test,
+                place: case.whole.place.turned(),
+                goodput: goodput.value,
+                is_full: goodput.verdict == Verdict::LinkLimited,
+            }
+        };
+        let all: Vec<Opposite> = self.cases.iter().filter(one_way).map(opposite).collect();
+        for case in self.cases.iter_mut().filter(|case| one_way(&&**case)) {
+            let (test, whole) = (case.test, &mut case.whole);
+            let is_back = |other: &&Opposite| other.test != test && other.place == whole.place;
+            let Some(back) = all.iter().find(is_back) else { continue };
+            let alone = whole.goodput.caveats.contains(&Caveat::NoBypass);
+            if whole.queued && alone && back.is_full {
+                whole.goodput.verdict = verdict::queued(whole.goodput.verdict);
+            }
+            if let Some(sender) = &mut whole.sender
+                && acknowledgements_wait(whole.goodput.value, back.goodput)
+            {
+                sender.waiting.clear();
+            }
         }
     }
+}
+
+/// What the other direction alone showed, with its place as seen from this one.
+struct Opposite {
+    test: TcpDirection,
+    place: Place,
+    goodput: Option<f64>,
+    is_full: bool,
 }
 
 impl TcpCase {
@@ -132,6 +175,7 @@ impl PartRows<'_> {
             place: Place { pair: Some(self.pair()), ..place },
             goodput: self.goodput(host_limit),
             ceiling: self.ceiling,
+            queued: self.is_usual(Self::stands_in_queue),
             host_limit,
             retransmits: self.retransmits(),
             sender: self.sender(),
@@ -187,7 +231,45 @@ impl PartRows<'_> {
             cwnd: row.over_blocks(Metric::CwndMax, Unit::Bytes, &values(|sender| sender.cwnd)),
             window: share(Metric::ReceiveWindowLimited, |sender| sender.window),
             buffer: share(Metric::SendBufferLimited, |sender| sender.buffer),
+            waiting: self.waiting(),
+            rpm: self.rpm(),
         })
+    }
+
+    /// Octets that waited on the path; with both directions at once nothing tells the two queues
+    /// apart.
+    fn waiting(&self) -> Vec<Figure> {
+        if self.direction.is_some() {
+            return Vec::new();
+        }
+        let frame = self.case.own.segment().and_then(|segment| {
+            let octets = full_frame(self.case.topology, &self.pair(), segment)?;
+            Some(FullFrame { mss: segment.mss, octets })
+        });
+        let queue = |sample: &Sample| {
+            let (flow, sender) = (self.flow(sample)?, self.sender_in(sample)?);
+            Some(Queue {
+                loaded: [sender.srtt?, sender.high_srtt?],
+                idle: sender.min_rtt?,
+                goodput: flow.goodput,
+                lost: sender.retransmits > 0,
+            })
+        };
+        let queues: Vec<Queue> = self.case.own.samples.iter().filter_map(queue).collect();
+        responsiveness::waiting(&self.loaded_row(), &queues, frame)
+    }
+
+    /// Round trips a minute of the connections under their own load.
+    fn rpm(&self) -> Figure {
+        let value = |flow: &FlowSample| per_minute(flow.sender.as_ref()?.trimmed_srtt?);
+        responsiveness::rpm(&self.loaded_row(), "loaded", &self.values_per_block(value))
+    }
+
+    /// Row of a value whose limit is that of the RTT under the load.
+    fn loaded_row(&self) -> Row {
+        let verdict = self.round_trip("smoothed", 0.5, |sender| sender.srtt).verdict;
+        let row = Row { verdict, n: self.case.own.readings(), ..self.row.clone() };
+        row.with(Key::Load, "tcp")
     }
 
     /// RTT of the connections under this load.
@@ -284,6 +366,12 @@ impl PartRows<'_> {
         } else {
             Driven::HeldBack
         }
+    }
+
+    /// True if segments stood in a queue on the path and no host held TCP up.
+    fn stands_in_queue(sample: &Sample, flow: &FlowSample) -> bool {
+        let queued = flow.sender.is_some_and(|sender| sender.is_queued());
+        queued && flow.limit.is_none() && sample.has_idle_hosts()
     }
 
     /// Limit of the hosts in most of the blocks.

@@ -82,6 +82,12 @@ impl Place {
         Self { direction, ..self.clone() }
     }
 
+    /// Place with its ports in the opposite direction.
+    #[must_use]
+    pub fn turned(&self) -> Self {
+        Self { pair: self.pair.as_ref().map(Pair::back), ..self.clone() }
+    }
+
     /// True for the direct cable.
     pub const fn is_cable(&self) -> bool {
         self.who.is_cable()

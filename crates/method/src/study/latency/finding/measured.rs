@@ -10,13 +10,15 @@ use measure::{FrameMix, FrameSize};
 use super::super::cell::{BulkSample, Cell, CellData, POINTS, Sample};
 use super::super::spec::LatencySpec;
 use super::rounds::InRounds;
-use super::{LoadValues, PathTrips};
-use crate::study::rows::{CONFIDENCE, Row, too_few};
+use super::{LoadValues, PathTrips, Surroundings};
+use crate::study::rows::{CONFIDENCE, Direction, Row, set_direction, too_few};
+use crate::study::tcp::TcpDirection;
 use crate::study::view::{Frames, Values};
 use crate::study::ways::{Way, Ways};
 use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
-use trial::{Headers, Schedule};
+use trial::topology::Pair;
+use trial::{Headers, Schedule, Topology};
 
 /// Growth of RTTs above which they show a filling queue.
 const GREW: f64 = 0.005;
@@ -26,16 +28,27 @@ const GREW: f64 = 0.005;
 pub(super) struct Measured<'a> {
     spec: &'a LatencySpec,
     pub(super) ways: &'a Ways,
+    pub(super) topology: &'a Topology,
     pub(super) cell: &'a Cell,
     pub(super) way: Way,
     pub(super) own: &'a CellData,
+    /// Same requests on the same path without a load, if that was measured.
+    pub(super) idle: Option<&'a CellData>,
     pub(super) cable: Option<&'a CellData>,
 }
 
 impl<'a> Measured<'a> {
-    pub(super) fn new(spec: &'a LatencySpec, ways: &'a Ways, cell: &'a Cell, way: Way) -> Self {
+    pub(super) fn new(
+        spec: &'a LatencySpec,
+        testbed: Surroundings<'a>,
+        cell: &'a Cell,
+        idle: Option<&'a Cell>,
+        way: Way,
+    ) -> Self {
+        let Surroundings { ways, topology } = testbed;
         let cable = ways.bypass_of(way).map(|cable| &cell.data[&cable]);
-        Self { spec, ways, cell, way, own: &cell.data[&way], cable }
+        let idle = idle.map(|idle| &idle.data[&way]);
+        Self { spec, ways, topology, cell, way, own: &cell.data[&way], idle, cable }
     }
 
     /// Computes all values of the path.
@@ -54,7 +67,10 @@ impl<'a> Measured<'a> {
             rtt: quantiles(Metric::Rtt),
             pdv: quantiles(Metric::Pdv),
             ipdv: quantiles(Metric::Ipdv),
-            load: self.cell.load.is_bulk().then(|| self.load_values(row.clone())),
+            load: (0..self.load_pairs().len())
+                .map(|at| self.load_values(row.clone(), at))
+                .collect(),
+            under_load: self.under_load(&row),
             added: self.added(&row, seed),
         };
         if self.fills_a_queue() {
@@ -68,7 +84,7 @@ impl<'a> Measured<'a> {
     /// exceeded the previous one.
     fn fills_a_queue(&self) -> bool {
         let Schedule::Paced(rate) = self.spec.schedule else { return false };
-        if !self.cell.load.is_idle() {
+        if !self.cell.load.load.is_idle() {
             return false;
         }
         let surely = |values: &[f64], most: f64| {
@@ -112,7 +128,7 @@ impl<'a> Measured<'a> {
         row
     }
 
-    fn quantile(&self, row: &Row, at: usize) -> Figure {
+    pub(super) fn quantile(&self, row: &Row, at: usize) -> Figure {
         let (metric, q) = POINTS[at];
         let pairs = self.pairs(|sample| signed(sample, at));
         let delays = match self.in_rounds() {
@@ -130,15 +146,25 @@ impl<'a> Measured<'a> {
         Figure { quantile: Some(q), ..figure }
     }
 
-    /// Values of TCP as a load: payload a second, and retransmitted segments.
-    fn load_values(&self, mut row: Row) -> LoadValues {
-        let goodput = |sample: &Sample| Some(sample.bulk?.goodput);
+    /// Ports of each TCP flow of the load, in its direction.
+    pub(super) fn load_pairs(&self) -> Vec<Pair> {
+        let load = &self.cell.load;
+        if load.load.is_bulk() { load.pairs(self.ways.pair(self.way)) } else { Vec::new() }
+    }
+
+    /// Values of one flow of TCP as a load: payload a second, and retransmitted segments.
+    fn load_values(&self, mut row: Row, at: usize) -> LoadValues {
+        if self.cell.load.direction == TcpDirection::Bidirectional {
+            let direction = [Direction::Forward, Direction::Reverse].get(at).copied();
+            set_direction(&mut row, direction);
+        }
+        let goodput = |sample: &Sample| Some(sample.bulks.get(at)?.goodput);
         let both = |own: &Sample| Some((goodput(own)?, self.in_same_block(own).and_then(goodput)));
         let both: Vec<(f64, Option<f64>)> = self.own.samples.iter().filter_map(both).collect();
-        let retransmits = self.own.bulk(|bulk| bulk.retransmits as f64);
+        let retransmits = self.own.bulk(at, |bulk| bulk.retransmits as f64);
         let rate = RateEvidence::new(Rates::Paired(&both), driven(&retransmits));
         row.verdict = self.ways.judge(self.way, &Evidence::Rate(rate));
-        let values = self.own.bulk(|bulk| bulk.goodput);
+        let values = self.own.bulk(at, |bulk| bulk.goodput);
         row.n = values.len() as u64;
         row.caveats.remove(&Caveat::SomeLost);
         let goodput = row.over_blocks(Metric::Goodput, Unit::BitsPerSecond, &values);
@@ -188,8 +214,8 @@ impl CellData {
         samples.iter().any(|sample| too_few(sample.effective, q))
     }
 
-    fn bulk(&self, value: impl Fn(BulkSample) -> f64) -> Vec<f64> {
-        self.samples.iter().filter_map(|sample| sample.bulk).map(value).collect()
+    fn bulk(&self, at: usize, value: impl Fn(&BulkSample) -> f64) -> Vec<f64> {
+        self.samples.iter().filter_map(|sample| sample.bulks.get(at)).map(value).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Owns their columns and order. Never computes a value.
 
-use page::{Cell, Column, Figure, Listing, Room, Table, words};
+use page::{Cell, Column, Figure, Key, Listing, Room, Table, words};
 
 use super::Trips;
 use crate::study::latency::finding::{Added, LatencyFinding};
@@ -89,6 +89,32 @@ fn room(quantile: f64) -> Room {
     }
 }
 
+/// Queue behind the RTTs and round trips a minute, with TCP as the load.
+pub(super) fn under_load(found: &LatencyFinding) -> Option<Table> {
+    let loaded = found.cases.iter().flat_map(Trips::of_case);
+    let loaded = loaded.filter_map(|trips| Some((trips, trips.path.under_load.as_ref()?)));
+    Listing::new("What waits under the load", loaded)
+        .column("load", |(trips, _)| Cell::text(trips.case.load.abbreviate()))
+        .column("beside", |(trips, _)| {
+            Cell::text(format!("{} {}", trips.protocol(), trips.size.size))
+        })
+        .column("device", |(trips, _)| trips.path.place.cell())
+        .optional("waiting, median", |(_, it)| it.waiting.first())
+        .optional("waiting, p99", |(_, it)| it.waiting.get(1))
+        .optional("RPM beside", |(_, it)| it.rpm.first())
+        .optional("RPM inside", |(_, it)| it.rpm.get(1))
+        .optional("RPM, both", |(_, it)| it.rpm.get(2))
+        .limit(|(_, it)| it.rpm.iter().chain(&it.waiting).collect())
+        .table()
+        .sparing(&["RPM beside", "RPM inside"])
+        .with_note(
+            "Waiting: octets of frames, the RTT less the idle one times the load's rate. RPM: \
+             round trips a minute of requests beside the load, of the load's own connections, and \
+             their mean; the network's part only, without TLS and HTTP.",
+        )
+        .unless_empty()
+}
+
 /// Goodput and retransmits of TCP as a load.
 pub(super) fn load(found: &LatencyFinding) -> Option<Table> {
     let values = found.cases.iter().flat_map(Trips::of_case).flat_map(|trips| {
@@ -96,7 +122,7 @@ pub(super) fn load(found: &LatencyFinding) -> Option<Table> {
         values.map(move |value| (trips, value))
     });
     Listing::new("The load beside the round trips", values)
-        .column("metric", |(_, value)| Cell::text(value.metric.as_str()))
+        .column("metric", |(_, value)| Cell::text(metric(value)))
         .column("load", |(trips, _)| Cell::text(trips.case.load.abbreviate()))
         .column("beside", |(trips, _)| {
             Cell::text(format!("{} {}", trips.protocol(), trips.size.size))
@@ -109,4 +135,10 @@ pub(super) fn load(found: &LatencyFinding) -> Option<Table> {
         .sparing(&["n"])
         .with_note("TCP payload a second at the receiver, and retransmits, per trial.")
         .unless_empty()
+}
+
+/// `goodput`, or with a load each way `goodput, reverse`.
+fn metric(value: &Figure) -> String {
+    let direction = value.text(Key::Direction).map(|direction| format!(", {direction}"));
+    value.metric.as_str().to_owned() + &direction.unwrap_or_default()
 }

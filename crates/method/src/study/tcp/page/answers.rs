@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Gauge, MarkKind, Verdict, words};
+use page::{Answer, Gauge, Key, MarkKind, Verdict, words};
 
 use super::{percent, rate};
 use crate::study::capacity::Of;
@@ -65,6 +65,7 @@ fn summary(found: &TcpFinding, case: &TcpCase) -> Answer {
     }
     answer.add(&share_of_ceiling(whole), []);
     add_host_limit(&mut answer, case);
+    add_queue(&mut answer, case);
     answer.text = answer.text.trim_start().to_owned();
     answer
 }
@@ -118,4 +119,40 @@ fn add_host_limit(sentence: &mut Answer, case: &TcpCase) {
         sentence.add(&format!(": {host} was {} busy", words::percent(share)), [figure]);
     }
     sentence.add(".", []);
+}
+
+/// ` Something on the way h1 → h2 carries 300 Mbit/s and queues 19 ms; the hosts were not the
+/// limit.`
+///
+/// And for one way: ` RTT 44 µs idle, 19 ms under this load; up to 700 kB wait; 3,100 RPM.`
+fn add_queue(answer: &mut Answer, case: &TcpCase) {
+    let whole = &case.whole;
+    let Some(sender) = &whole.sender else { return };
+    if let (Some(queue), Some(goodput)) = (whole.queue_ns(), whole.goodput.value) {
+        let (way, carried) = (whole.place.hosts(), words::bit_rate(goodput));
+        let queue = words::time(queue);
+        let text = format!(
+            " Something on the way {way} carries {carried} and queues {queue}; the hosts were not \
+             the limit."
+        );
+        answer.add(&text, [&sender.smoothed_rtt, &sender.smallest_rtt]);
+    }
+    let (Some(idle), Some(loaded)) = (sender.smallest_rtt.value, sender.smoothed_rtt.value) else {
+        return;
+    };
+    let (idle, loaded) = (words::time(idle), words::time(loaded));
+    let text = format!(" RTT {idle} idle, {loaded} under this load");
+    answer.add(&text, [&sender.smallest_rtt, &sender.smoothed_rtt]);
+    if let Some(waiting) = sender.waiting.get(1)
+        && let Some(octets) = waiting.value
+    {
+        let bound = if waiting.text(Key::Bound).is_some() { "at least" } else { "up to" };
+        let text = format!("; {bound} {} wait", words::value(waiting.unit, octets));
+        answer.add(&text, [waiting]);
+    }
+    if let Some(rpm) = sender.rpm.value {
+        let text = format!("; {} RPM (network only)", words::value(sender.rpm.unit, rpm));
+        answer.add(&text, [&sender.rpm]);
+    }
+    answer.add(".", []);
 }

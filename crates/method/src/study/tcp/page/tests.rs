@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use measure::reading::{Segment, StreamPoint};
 use measure::{ByteCount, Nanos, Rate};
-use page::{Answer, Block, CaseId, Cell, MarkKind, Reply, RowId, Table};
+use page::{Answer, Block, CaseId, Cell, MarkKind, Reply, RowId, Table, Verdict};
 use scripted::{Scripted, judged};
-use trial::record::{BulkRecord, FlowRecord, StreamRecord};
+use trial::record::{BulkRecord, FlowRecord, HostUsage, StreamRecord, TrialRecord, Usage};
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
 use trial::{Bulk, Flow, FlowKind, Path, Subject, Topology, Trial};
 
@@ -18,21 +18,38 @@ use crate::study::view::{Finding as _, StudyPage, Values as _};
 struct Scenario {
     /// Bits a second of `a`, of `b` and of the cable.
     rates: [f64; 3],
+    /// Bits a second of `a` from `h2` to `h1`, where they differ.
+    back: Option<f64>,
+    /// Smoothed RTT from `h1` to `h2`, in microseconds; the smallest is 30.
+    srtt: u64,
+    /// Busy share of both hosts' processors; `None` if unknown.
+    busy: Option<f64>,
+    cable: bool,
     retransmits: u64,
     /// Share of the time that senders wait for the receiver's window.
     window: f64,
 }
 
-const FULL: Scenario = Scenario { rates: [900e6, 450e6, 941e6], retransmits: 0, window: 0.0 };
+const FULL: Scenario = Scenario {
+    rates: [900e6, 450e6, 941e6],
+    back: None,
+    srtt: 40,
+    busy: None,
+    cable: true,
+    retransmits: 0,
+    window: 0.0,
+};
 
 impl Scenario {
-    fn bulk(self, trial: &Trial, bulk: &Bulk) -> FlowRecord {
+    fn bulk(self, trial: &Trial, flow: &Flow, bulk: &Bulk) -> FlowRecord {
+        let is_back = flow.from.host == "h2";
         let subject = trial.subject.as_ref().map(|subject| subject.device.as_str());
         let rate = match (trial.path, subject) {
             (Path::Bypass, _) => self.rates[2],
             (Path::Device, Some("b")) => self.rates[1],
-            (Path::Device, _) => self.rates[0],
+            (Path::Device, _) => self.back.filter(|_| is_back).unwrap_or(self.rates[0]),
         };
+        let srtt = if is_back { 40 } else { self.srtt };
         let count = trial.phases.load.0 / bulk.interval.0;
         let octets = (rate * bulk.interval.as_secs_f64() / 8.0) as u64;
         let point = |at: u64| StreamPoint {
@@ -40,7 +57,7 @@ impl Scenario {
             acked: ByteCount(octets * at),
             retransmits: if at == count { self.retransmits } else { 0 },
             cwnd: ByteCount(100_000),
-            srtt: Nanos::from_micros(40),
+            srtt: Nanos::from_micros(srtt),
             min_rtt: Nanos::from_micros(30),
             delivery_rate: Rate(rate as u64),
             busy: bulk.interval * at,
@@ -62,12 +79,19 @@ impl Scenario {
 
     /// The page of a run in which `a` and `b` stand side by side.
     fn page(self, devices: &[&str], valid: bool) -> StudyPage {
-        let mut bed = Scripted::new(topology(), |_: usize, trial: &Trial| {
+        let topology = topology(self.cable);
+        let mut bed = Scripted::new(topology, |_: usize, trial: &Trial| {
             let done = |flow: &Flow| match &flow.kind {
-                FlowKind::Bulk(bulk) if valid => Some(self.bulk(trial, bulk)),
+                FlowKind::Bulk(bulk) if valid => Some(self.bulk(trial, flow, bulk)),
                 _ => None,
             };
-            Ok(judged(trial, trial.flows.iter().filter_map(done).collect()))
+            let hosts = ["h1", "h2"].into_iter().filter_map(|host| {
+                let usage = Usage { busy: self.busy?, ..Usage::default() };
+                Some(HostUsage { host: host.to_owned(), usage })
+            });
+            let hosts = hosts.collect();
+            let flows = trial.flows.iter().filter_map(done).collect();
+            Ok(TrialRecord { hosts, ..judged(trial, flows) })
         });
         let subject = |name: &&str| Subject { device: (*name).to_owned(), variant: None };
         let subjects = devices.iter().map(subject).collect();
@@ -78,8 +102,8 @@ impl Scenario {
     }
 }
 
-/// Two hosts with a port to each of `a` and `b`, and a direct cable between them.
-fn topology() -> Topology {
+/// Two hosts with a port to each of `a` and `b`, and perhaps a direct cable between them.
+fn topology(cable: bool) -> Topology {
     let host = |number: usize| {
         let port = |name: &str, net: usize, cable| HostPort {
             rate: Some(Rate(1_000_000_000)),
@@ -90,15 +114,14 @@ fn topology() -> Topology {
             )
         };
         let other = PortRef { host: format!("h{}", 3 - number), port: "eth3".to_owned() };
-        Host {
-            name: format!("h{number}"),
-            reach: "local".to_owned(),
-            ports: vec![
-                port("eth1", 1, CableEnd::device("a", number.to_string())),
-                port("eth2", 2, CableEnd::device("b", number.to_string())),
-                port("eth3", 3, CableEnd::Host(other)),
-            ],
+        let mut ports = vec![
+            port("eth1", 1, CableEnd::device("a", number.to_string())),
+            port("eth2", 2, CableEnd::device("b", number.to_string())),
+        ];
+        if cable {
+            ports.push(port("eth3", 3, CableEnd::Host(other)));
         }
+        Host { name: format!("h{number}"), reach: "local".to_owned(), ports }
     };
     let devices = ["a", "b"].map(|name| Device::plain(name, DeviceKind::Switch));
     Topology::new("scripted", vec![host(1), host(2)], devices.to_vec())
@@ -150,9 +173,9 @@ fn each_device_has_an_answer_for_each_direction() {
 #[test]
 fn answers_name_the_rows_of_all_that_they_state() {
     let page = Scenario { retransmits: 8, ..FULL }.page(&["a"], true);
-    // Goodput; of both ways two flows' goodputs too.
+    // Goodput; of one way two RTTs, what waits and RPM too, of both ways two flows' goodputs.
     let counts: Vec<usize> = answers(&page).iter().map(|answer| answer.rows.len()).collect();
-    assert_eq!(counts, [1, 1, 3]);
+    assert_eq!(counts, [5, 5, 3]);
 }
 
 #[test]
@@ -165,6 +188,51 @@ fn a_window_that_held_tcp_up_is_named() {
     assert!(text.contains(limit), "{text}");
 }
 
+/// 300 Mbit/s one way behind 19 ms of queue, and the full link back.
+const ONE_WAY_SLOW: Scenario = Scenario {
+    rates: [300e6, 0.0, 0.0],
+    back: Some(941.4e6),
+    srtt: 19_030,
+    busy: Some(0.06),
+    cable: false,
+    retransmits: 8,
+    window: 0.0,
+};
+
+#[test]
+fn a_queue_on_the_way_is_named_where_the_hosts_were_not_the_limit() {
+    let page = ONE_WAY_SLOW.page(&["a"], true);
+    let slow = answers(&page)[0];
+    let sentence = "Something on the way h1 → h2 carries 300\u{a0}Mbit/s and queues 19.0\u{a0}ms; \
+                    the hosts were not the limit.";
+    assert!(slow.text.contains(sentence), "{}", slow.text);
+    assert_eq!((slow.reply, slow.verdict), (Some(Reply::No), Some(Verdict::DeviceLimited)));
+    // 19 ms of 300 Mbit/s payload in frames of 1,518 octets; and 60 s / 19.03 ms.
+    assert!(slow.text.contains("up to 747\u{a0}kB wait"), "{}", slow.text);
+    assert!(slow.text.contains("3,153 RPM (network only)"), "{}", slow.text);
+    let back = answers(&page)[1];
+    assert_eq!((back.reply, back.verdict), (Some(Reply::Yes), Some(Verdict::LinkLimited)));
+}
+
+#[test]
+fn a_queue_shows_no_limit_where_hosts_may_be_it() {
+    for (why, scenario) in [
+        ("a busy host", Scenario { busy: Some(0.6), ..ONE_WAY_SLOW }),
+        ("unknown processors", Scenario { busy: None, ..ONE_WAY_SLOW }),
+        ("no queue", Scenario { srtt: 40, ..ONE_WAY_SLOW }),
+        ("the other way is no faster", Scenario { back: Some(500e6), ..ONE_WAY_SLOW }),
+    ] {
+        let page = scenario.page(&["a"], true);
+        let slow = answers(&page)[0];
+        assert_eq!(
+            (slow.reply, slow.verdict),
+            (Some(Reply::NotShown), Some(Verdict::Undetermined)),
+            "{why}"
+        );
+        assert!(!slow.text.contains("Something on the way"), "{why}: {}", slow.text);
+    }
+}
+
 #[test]
 fn no_row_is_in_two_tables() {
     let page = FULL.page(&["a", "b"], true);
@@ -174,9 +242,9 @@ fn no_row_is_in_two_tables() {
         assert!(known.is_disjoint(&rows), "{}", table.title);
         known.extend(rows);
     }
-    // Five parts on three paths: goodput and retransmits of all, the sender's of four, and the
-    // busiest host's of no trial's hosts.
-    assert_eq!(known.len(), 3 * (5 * 3 + 4 * 5), "{known:?}");
+    // Five parts on three paths: goodput and retransmits of all, the sender's and its RPM of four,
+    // what waits of the two alone, and the busiest host's of no trial's hosts.
+    assert_eq!(known.len(), 3 * (5 * 3 + 4 * 6 + 2 * 2), "{known:?}");
 }
 
 fn ids(cell: &Cell) -> Vec<RowId> {
@@ -211,5 +279,5 @@ fn a_run_without_a_valid_trial_says_so() {
     for answer in answers(&page) {
         assert_eq!((answer.text.as_str(), &answer.headline), ("No trial was valid.", &None));
     }
-    assert_eq!(tables(&page).len(), 2, "nothing over time");
+    assert_eq!(tables(&page).len(), 3, "nothing over time");
 }

@@ -1,0 +1,44 @@
+//! Answers on a TCP load: idle and loaded RTT, the octets that wait, and round trips a minute.
+//!
+//! Never words a table.
+
+use page::{Answer, Figure, Key, words};
+
+use super::{Trips, labels, smallest};
+use crate::study::latency::finding::{LatencyFinding, UnderLoad};
+
+/// Answers, one for each device, protocol and direction of a TCP load, at the smallest frame.
+pub(super) fn answers(found: &LatencyFinding) -> Vec<Answer> {
+    let all = smallest(found);
+    let label = labels(&all);
+    let loaded = all.iter().filter_map(|trips| Some((*trips, trips.path.under_load.as_ref()?)));
+    loaded.filter_map(|(trips, it)| Some(answer(trips, it)?.of_case(label(trips)))).collect()
+}
+
+/// Answer of one case; `None` without a valid trial, which the RTT's own answer says.
+fn answer(trips: Trips<'_>, it: &UnderLoad) -> Option<Answer> {
+    let rpm = it.rpm.last().filter(|rpm| rpm.value.is_some())?;
+    let (median, value) = (trips.path.median(), trips.path.median().value?);
+    let mut answer = Answer::default().led_by(rpm).limited_by(rpm.verdict);
+    answer.headline = answer.headline.map(|mut headline| {
+        headline.value.push_str(" RPM");
+        headline
+    });
+    let idle = it.idle.map_or_else(String::new, |idle| format!("Idle {}, ", words::time(idle)));
+    let text = format!("{idle}under load {} (median).", words::time(value));
+    answer.add(&words::capitalised(text), [median]);
+    if let Some(waiting) = it.waiting.get(1)
+        && let Some(octets) = waiting.value
+    {
+        let text = format!(" {} waits in a queue on the way.", amount(waiting, octets));
+        answer.add(&text, [waiting]);
+    }
+    answer.add(" RPM: the network's part, without TLS and HTTP.", []);
+    Some(answer.with_question("Responsive under load"))
+}
+
+/// `262 kB`, `at least 262 kB`
+fn amount(waiting: &Figure, octets: f64) -> String {
+    let bound = if waiting.text(Key::Bound) == Some("at-least") { "at least " } else { "up to " };
+    format!("{bound}{}", words::value(waiting.unit, octets))
+}
