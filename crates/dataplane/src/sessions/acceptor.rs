@@ -53,7 +53,7 @@ impl Side for Acceptor {
 
     fn open(end: &End<Sessions>, _halt: &Halt) -> Result<Self, FlowError> {
         opener::check(&end.flow)?;
-        opener::room(&end.flow)?;
+        opener::room(&end.flow);
         let listeners = listen_at(end)?;
         let failed = |e| FlowError::kernel("read the port of", end.local, e);
         let port = listeners[0].local_addr().map_err(failed)?.port();
@@ -88,7 +88,7 @@ impl Side for Acceptor {
                 }
             }
         }
-        record.listen_drops = listen_drops().saturating_sub(self.drops_before);
+        record.listen_drops += listen_drops().saturating_sub(self.drops_before);
         Ok(record)
     }
 }
@@ -106,9 +106,11 @@ impl Acceptor {
                 Ok(accepted) => accepted,
                 Err(e) if is_pause(&e) => break,
                 Err(e) if e.kind() == io::ErrorKind::ConnectionAborted => continue,
-                // Without a free descriptor, waiting connections fill the kernel's queue, and its
-                // drops are counted.
-                Err(e) if matches!(e.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => break,
+                // Without a free descriptor the connection stays in the kernel's queue, unanswered.
+                Err(e) if matches!(e.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
+                    record.listen_drops += 1;
+                    break;
+                }
                 Err(e) => return Err(FlowError::kernel("accept at port", self.port, e)),
             };
             if !same_host(from.ip(), self.end.peer()) || tcp.set_nonblocking(true).is_err() {

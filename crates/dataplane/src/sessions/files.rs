@@ -6,12 +6,10 @@ use std::fs;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-use crate::FlowError;
-
 /// Files of the process beside a flow's connections, and the other flows' beside them.
 const OTHERS: u64 = 256;
 
-/// Raises the limit for `connections` at once, as far as permitted; returns how many fit.
+/// Raises the limit for `connections` at once, as far as permitted; returns how many of them fit.
 pub(super) fn make_room(connections: u64) -> u64 {
     let wanted = connections + OTHERS;
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return connections };
@@ -25,20 +23,5 @@ pub(super) fn make_room(connections: u64) -> u64 {
         }
     }
     let soft = getrlimit(Resource::RLIMIT_NOFILE).map_or(soft, |(soft, _)| soft);
-    soft.saturating_sub(OTHERS)
-}
-
-/// Refuses more connections at once than the process may have files open.
-pub(super) fn demand_room(connections: u64) -> Result<(), FlowError> {
-    let room = make_room(connections);
-    if room >= connections {
-        return Ok(());
-    }
-    Err(FlowError::Unavailable {
-        asked: format!("{connections} connections at once"),
-        why: format!(
-            "a process here may have {} files open (`ulimit -Hn`, `sysctl fs.nr_open`)",
-            room + OTHERS
-        ),
-    })
+    soft.saturating_sub(OTHERS).min(connections)
 }

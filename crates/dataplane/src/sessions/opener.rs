@@ -81,7 +81,7 @@ impl Side for Opener {
     /// Learns the path by one connection, which is not counted.
     fn open(end: &End<Sessions>, _halt: &Halt) -> Result<Self, FlowError> {
         check(&end.flow)?;
-        let room = room(&end.flow)?;
+        let room = room(&end.flow);
         drop(stream::open_as_found(end.local, end.remote).map(|tcp| {
             stream::abort(&tcp);
             tcp
@@ -115,19 +115,18 @@ pub(super) fn check(flow: &Sessions) -> Result<(), FlowError> {
     Err(FlowError::Unsuitable(words))
 }
 
-/// Makes room for the flow's connections; returns how many may be open at once.
-pub(super) fn room(flow: &Sessions) -> Result<u64, FlowError> {
-    match (flow.hold, flow.most, flow.opening) {
-        (Hold::UntilEnd, Some(most), _) => files::demand_room(most).map(|()| most),
+/// Makes room for the flow's connections; returns how many may be open at once. What does not fit
+/// is not begun, which is the tester's limit.
+pub(super) fn room(flow: &Sessions) -> u64 {
+    let wanted = match (flow.hold, flow.most, flow.opening) {
+        (Hold::UntilEnd, Some(most), _) => most,
         (_, _, Opening::Paced(rate)) => {
             let under_way = (rate.0 * 2.0 * flow.timeout.as_secs_f64()).ceil() as u64 + 64;
-            let wanted = under_way.min(MOST_UNDER_WAY);
-            Ok(files::make_room(wanted).min(wanted))
+            under_way.min(MOST_UNDER_WAY)
         }
-        (_, _, Opening::Greedy(under_way)) => {
-            Ok(files::make_room(under_way.into()).min(under_way.into()))
-        }
-    }
+        (_, _, Opening::Greedy(under_way)) => under_way.into(),
+    };
+    files::make_room(wanted)
 }
 
 /// Connections of a running flow.

@@ -35,7 +35,7 @@ pub struct SessionsRecord {
     /// Connections that the far end accepted.
     pub accepted: u64,
     /// Connections that the far end's kernel dropped because its program accepted too slowly
-    /// (`ListenDrops`).
+    /// (`ListenDrops`), and refusals to accept for want of a descriptor.
     pub listen_drops: u64,
     /// Rejected connections of others at the far end.
     #[serde(default)]
