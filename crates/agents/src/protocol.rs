@@ -24,7 +24,7 @@ pub use message::{
     Answer, Ask, Collected, Complaint, FlowReport, Hello, Mended, Message, MessageError,
     OffloadChange, PROTOCOL, Reply, Request, decode, encode,
 };
-pub use orders::{Order, WIRE_OCTETS, Work, echo_bits, echo_rate};
+pub use orders::{Order, WIRE_OCTETS, Work, echo_bits, echo_rate, sessions_rate};
 pub use setting::{NotSettable, Setting};
 pub use terms::Terms;
 

@@ -91,8 +91,9 @@ fn check(test: &Test) -> Result<(), String> {
             Err("datagrams go one way at a time".to_owned())
         }
         FlowKind::Datagrams(_) => Ok(()),
-        FlowKind::Echo(_) | FlowKind::Exchange(_) | FlowKind::Storage(_) => {
-            Err("it takes TCP streams and UDP at a rate only".to_owned())
-        }
+        FlowKind::Echo(_)
+        | FlowKind::Exchange(_)
+        | FlowKind::Storage(_)
+        | FlowKind::Sessions(_) => Err("it takes TCP streams and UDP at a rate only".to_owned()),
     }
 }

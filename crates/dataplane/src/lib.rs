@@ -24,6 +24,7 @@ pub mod iperf3;
 mod mapping;
 mod newcomers;
 mod packet_ring;
+pub mod sessions;
 mod socket;
 mod stamp;
 mod stream;

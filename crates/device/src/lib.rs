@@ -14,4 +14,4 @@ pub use event::{Cause, Event};
 pub use frame::{Frame, Mac};
 pub use network::chance;
 pub use network::{Edge, Network, PortCounts, Standing};
-pub use profile::{PortAddress, Profile, ProfileError};
+pub use profile::{PortAddress, Profile, ProfileError, SessionLimits};

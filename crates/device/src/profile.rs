@@ -23,7 +23,7 @@ pub use address::{PortAddress, host_mac, port_mac};
 pub use adjust::{Parameter, Unfit};
 pub use data::{
     Broken, Buffer, Damaged, Device, Group, HostCable, Kind, Link, MacTable, Mode, Policer, PortAt,
-    Stalls,
+    SessionLimits, Stalls,
 };
 
 /// Loader of another file's text by its name.
@@ -178,6 +178,11 @@ impl Profile {
             device.link_delay = delay;
         }
         changed
+    }
+
+    /// Limits of sessions of the first device that has any.
+    pub fn session_limits(&self) -> Option<SessionLimits> {
+        self.devices.iter().find_map(|device| device.sessions)
     }
 
     fn device_of(&self, edge: Edge) -> &Device {

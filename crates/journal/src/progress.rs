@@ -343,7 +343,7 @@ fn values(trial: &Trial, record: &TrialRecord) -> Values {
                 let octets: f64 = ends.iter().map(|end| end.octets_per_second()).sum();
                 add(&mut values.goodput_bits_per_s, octets * 8.0);
             }
-            FlowRecord::Echo(_) | FlowRecord::Storage(_) => {}
+            FlowRecord::Echo(_) | FlowRecord::Storage(_) | FlowRecord::Sessions(_) => {}
         }
     }
     values.rtt_p50_ns = rtt.map(|rtt| rtt.quantile(0.5).0);
@@ -403,6 +403,10 @@ fn result(trial: &Trial, record: &TrialRecord) -> String {
                 let ends = [&exchange.forward, &exchange.backward];
                 let octets: f64 = ends.iter().map(|end| end.octets_per_second()).sum();
                 (goodput, bulk_seen) = (goodput + octets * 8.0, true);
+            }
+            FlowRecord::Sessions(seen) => {
+                let [opened, begun] = [seen.opened, seen.begun].map(|n| numbers::grouped(n as f64));
+                said.push(format!("{opened} of {begun} connections opened"));
             }
             FlowRecord::Echo(_) | FlowRecord::Storage(_) => {}
         }

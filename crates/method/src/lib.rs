@@ -22,7 +22,7 @@ pub use explain::{explain_size, sizes_in_words};
 pub use study::{
     Arrangement, Background, Between, Blocks, BufferPorts, BufferSpec, CampaignSpec, DepthSpec,
     Estimate, FabricSpec, FailoverSpec, ForwardingSpec, ForwardingTest, ImportedSpec, LatencySpec,
-    Load, Nodes, Precision, Profile, SearchKind, SpecProblem, StabilityLimits, StorageSpec,
-    Streams, StudyPlace, StudySpec, SwitchTest, SwitchingSpec, TRIAL_OVERHEAD, TcpDirection,
-    TcpSpec, Tries, numbered, trial_overhead,
+    Load, Nodes, Precision, Profile, SearchKind, SessionsSpec, SessionsTest, SpecProblem,
+    StabilityLimits, StorageSpec, Streams, StudyPlace, StudySpec, SwitchTest, SwitchingSpec,
+    TRIAL_OVERHEAD, TcpDirection, TcpSpec, Tries, numbered, trial_overhead,
 };

@@ -24,6 +24,8 @@ macro_rules! study_verbs {
             Forwarding($crate::study::forwarding::Forwarding)
             /// TCP each way and both ways at once: how much payload, and who was the limit?
             Tcp($crate::study::tcp::Tcp)
+            /// New TCP connections a second, connections at once, and the time of a handshake
+            Sessions($crate::study::sessions::Sessions)
             /// Duration of flow interruptions when a link, path or router fails and comes back
             Failover($crate::study::failover::Failover)
             /// Exchanges between pairs of ports: is it non-blocking, whichever ports talk?

@@ -15,7 +15,7 @@ use crate::verdict::TESTER_SHARE;
 
 pub use binary::BinarySearch;
 pub use goal::{Goal, GoalName, NoSuchGoal};
-pub(crate) use largest::{Answer, Largest, Within, largest};
+pub(crate) use largest::{Answer, Largest, Scale, Within, largest};
 pub use mlr::MlrSearch;
 pub use series::begin;
 

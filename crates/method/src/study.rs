@@ -31,6 +31,7 @@ mod responsiveness;
 mod rows;
 mod series;
 mod session;
+pub mod sessions;
 pub mod storage;
 pub mod tcp;
 mod varied;
@@ -68,6 +69,7 @@ pub use problem::SpecProblem;
 pub use ranges::{Blocks, Precision, Streams, Tries};
 pub use rate::forwarding::{self, ForwardingSpec, ForwardingTest, SearchKind};
 pub use rate::switching::{self, SwitchTest, SwitchingSpec};
+pub use sessions::{SessionsSpec, SessionsTest};
 pub use storage::StorageSpec;
 pub use tcp::{TcpDirection, TcpSpec};
 pub use varied::Varied;
@@ -150,6 +152,8 @@ studies! {
     Storage(Box<StorageSpec>) "storage";
     /// TCP one way and both ways: goodput and what limits it.
     Tcp(TcpSpec) "tcp";
+    /// New TCP connections a second, connections at once, and the time of a handshake.
+    Sessions(SessionsSpec) "sessions";
     /// Interruption of flows while something is done to the device or its paths.
     Failover(FailoverSpec) "failover";
     /// Results of another tool; runs no trial.

@@ -14,7 +14,7 @@ pub fn value(unit: Unit, value: f64) -> String {
         Unit::Nanoseconds => scaled(value, TIMES),
         Unit::BitsPerSecond => scaled(value, BIT_RATES),
         Unit::Bytes => scaled(value, BYTES),
-        Unit::FramesPerSecond => format!("{} /s", grouped(value)),
+        Unit::FramesPerSecond | Unit::ConnectionsPerSecond => format!("{} /s", grouped(value)),
         Unit::Count => grouped(value),
         Unit::OperationsPerSecond => format!("{value:.1} /s"),
         Unit::Flag => if value == 0.0 { "no" } else { "yes" }.to_owned(),

@@ -30,6 +30,7 @@ units! {
     FramesPerSecond "frames/s" "Frames a second.";
     Ratio "ratio" "A share or quotient.";
     OperationsPerSecond "operations/s" "Reads and writes a second.";
+    ConnectionsPerSecond "connections/s" "New connections a second.";
     Count "count" "A plain count.";
     Flag "flag" "A yes (1) or a no (0).";
 }

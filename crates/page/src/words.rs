@@ -221,6 +221,7 @@ fn scale_for(unit: Unit, value: f64) -> Scaled {
         Unit::Bytes => BYTES,
         Unit::FramesPerSecond => return (1.0, "frames/s"),
         Unit::OperationsPerSecond => return (1.0, "operations/s"),
+        Unit::ConnectionsPerSecond => return (1.0, "connections/s"),
         Unit::Ratio => return (0.01, "%"),
         Unit::Count | Unit::Flag => return (1.0, ""),
     };

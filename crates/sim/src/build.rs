@@ -10,25 +10,28 @@ use device::{Edge, Frame, Network, Profile, chance};
 use measure::reading::Segment;
 use measure::{Nanos, Picos};
 use trial::topology::{CableEnd, PortRef, Topology};
-use trial::{Destination, Flow, FlowKind, Protocol, RankPair, Schedule, Trial, collective};
+use trial::{
+    Destination, Flow, FlowKind, Opening, Protocol, RankPair, Schedule, Trial, collective,
+};
 
 use crate::bulk::Bulk;
 use crate::collective::{Connection, Member};
 use crate::conversation::Conversation;
-use crate::disk::Disk;
+use crate::disk::{self, Disk};
 use crate::echo::{self, Echo};
 use crate::exchange::{self, Exchange};
 use crate::exchange_way::ExchangeWay;
 use crate::jitter::Jitter;
 use crate::load::Load;
 use crate::nic::{Far, Nic};
+use crate::sessions::Sessions;
 use crate::shared_state::{Lane, SharedState, Window};
 use crate::stations::Stations;
 use crate::storage::{Servers, Storage};
 use crate::stream::{Course, Owner, Stream, TCP_OVERHEAD};
 use crate::tcp::{Algorithm, Config};
 use crate::world::{Alarm, Flows, Hosts, World};
-use crate::{DiskModel, HostModel, ServiceTime, topology};
+use crate::{DiskModel, HostModel, topology};
 
 /// Octets of Ethernet's header and FCS around an IP packet.
 const ETHERNET: u32 = 18;
@@ -174,7 +177,20 @@ impl Builder<'_> {
             FlowKind::Bulk(asked) => self.bulk(flow, asked, lanes),
             FlowKind::Exchange(asked) => self.exchange(flow, asked, lanes),
             FlowKind::Storage(asked) => self.storage(flow, asked, lanes),
+            FlowKind::Sessions(asked) => self.open(flow, *asked, lanes),
         }
+    }
+
+    fn open(&mut self, flow: &Flow, asked: trial::Sessions, lanes: [Lane; 2]) -> Result<(), Unfit> {
+        if let Opening::Paced(rate) = asked.opening {
+            is_rate(flow, rate.0)?;
+        }
+        let nic = &self.nics[lanes[0].nic as usize];
+        let limits = self.scene.profile.session_limits().filter(|_| nic.is_at_network());
+        let place = self.flows.sessions.len() as u32;
+        let alarm = self.alarm(Alarm::Sessions(place));
+        self.flows.sessions.push(Sessions::new(asked, place, lanes, alarm, self.window, limits));
+        Ok(())
     }
 
     fn there_and_back(&self, flow: &Flow, [from, to]: [u32; 2]) -> Result<[Lane; 2], Unfit> {
@@ -394,7 +410,7 @@ impl Builder<'_> {
             Conversation::new(builder.both_ways(owners, lanes, config))
         };
         let jobs = (0..numjobs.get()).map(|job| talk(self, job, lanes)).collect();
-        let disk = asked.server.map_or(self.scene.hosts.disk, made_of);
+        let disk = asked.server.map_or(self.scene.hosts.disk, disk::made_of);
         let mut disks = vec![self.disk(lanes[1].nic, disk)];
         let mut replicas = Vec::new();
         for (over, replica) in (numjobs.get()..).zip(&asked.replicas) {
@@ -461,12 +477,6 @@ impl Builder<'_> {
         self.flows.alarms.push(alarm);
         (self.flows.alarms.len() - 1) as u32
     }
-}
-
-/// Disk of a server requested by a trial: equally slow for any number of operations.
-fn made_of(server: trial::ServedMemory) -> DiskModel {
-    let of = |fixed| ServiceTime { fixed, drawn: Nanos::ZERO };
-    DiskModel { read: of(server.read), write: of(server.write), at_once: u16::MAX }
 }
 
 /// Ports at the ends of a flow's frames: its two, and those of its replicas.

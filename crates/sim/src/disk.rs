@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use device::chance;
-use measure::Picos;
+use measure::{Nanos, Picos};
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
 
@@ -80,4 +80,10 @@ impl Disk {
             mean => fixed + Picos(chance::exponential(&mut self.dice, mean)),
         }
     }
+}
+
+/// Disk of a server requested by a trial: equally slow for any number of operations.
+pub(crate) fn made_of(server: trial::ServedMemory) -> DiskModel {
+    let of = |fixed| ServiceTime { fixed, drawn: Nanos::ZERO };
+    DiskModel { read: of(server.read), write: of(server.write), at_once: u16::MAX }
 }

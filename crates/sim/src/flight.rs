@@ -22,6 +22,8 @@ pub(crate) enum Kind {
     Segment,
     /// TCP acknowledgement.
     Ack,
+    /// Frame of a connection that is opened.
+    Session,
 }
 
 /// Tag of a frame for which nothing is stored.
@@ -149,7 +151,9 @@ impl Flight {
                 }
             }
             Kind::Ack => self.acks.copy(slot, more),
-            Kind::Datagram | Kind::Echo | Kind::ExchangeHeader => self.probes.copy(slot, more),
+            Kind::Datagram | Kind::Echo | Kind::ExchangeHeader | Kind::Session => {
+                self.probes.copy(slot, more);
+            }
         }
     }
 
@@ -197,6 +201,7 @@ impl Kind {
             3 => Self::ExchangeHeader,
             4 => Self::Segment,
             5 => Self::Ack,
+            6 => Self::Session,
             _ => Self::Learning,
         }
     }

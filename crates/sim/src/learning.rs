@@ -28,9 +28,11 @@ const MOST: Nanos = Nanos::from_secs(1);
 pub(crate) fn time(trial: &Trial, profile: &Profile) -> Picos {
     let stations = trial.flows.iter().map(|flow| match &flow.kind {
         FlowKind::Datagrams(datagrams) => datagrams.destination.learning(),
-        FlowKind::Echo(_) | FlowKind::Bulk(_) | FlowKind::Exchange(_) | FlowKind::Storage(_) => {
-            Nanos::ZERO
-        }
+        FlowKind::Echo(_)
+        | FlowKind::Bulk(_)
+        | FlowKind::Exchange(_)
+        | FlowKind::Storage(_)
+        | FlowKind::Sessions(_) => Nanos::ZERO,
     });
     let stations = stations.fold(Nanos::ZERO, |all, one| all + one);
     // Each end sends to the first of its flow or is sent to from there: two lanes.

@@ -26,6 +26,7 @@ mod nic;
 mod offered;
 mod record;
 mod sequences;
+mod sessions;
 mod shared_state;
 mod stations;
 mod storage;

@@ -102,11 +102,13 @@ pub(crate) fn flow_records(asked: &[Flow], flows: Flows) -> Vec<FlowRecord> {
     let mut bulks = flows.bulks.into_iter();
     let mut exchanges = flows.exchanges.into_iter();
     let mut storages = flows.storages.into_iter();
+    let mut sessions = flows.sessions.into_iter();
     let of = |flow: &Flow| match flow.kind {
         FlowKind::Datagrams(_) => loads.next().map(|load| FlowRecord::Datagrams(load.record())),
         FlowKind::Echo(_) => echoes.next().map(|echo| FlowRecord::Echo(echo.record())),
         FlowKind::Bulk(_) => bulks.next().map(|bulk| FlowRecord::Bulk(bulk.record())),
         FlowKind::Exchange(_) => exchanges.next().map(|e| FlowRecord::Exchange(e.record())),
+        FlowKind::Sessions(_) => sessions.next().map(|s| FlowRecord::Sessions(s.record())),
         FlowKind::Storage(_) => storages.next().map(|s| FlowRecord::Storage(s.record())),
     };
     asked.iter().filter_map(of).collect()

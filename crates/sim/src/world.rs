@@ -18,6 +18,7 @@ use crate::exchange::Exchange;
 use crate::flight::{Cargo, Kind};
 use crate::load::Load;
 use crate::nic::Pull;
+use crate::sessions::Sessions;
 use crate::shared_state::{Actor, SharedState, Window};
 use crate::storage::{Heard, Storage};
 use crate::stream::{Owner, Stream};
@@ -45,6 +46,8 @@ pub(crate) enum Alarm {
     Storage(u32),
     /// Disk.
     Disk(u32),
+    /// Flow of connections.
+    Sessions(u32),
 }
 
 /// All flows.
@@ -58,6 +61,7 @@ pub(crate) struct Flows {
     pub(crate) members: Vec<Member>,
     pub(crate) storages: Vec<Storage>,
     pub(crate) disks: Vec<Disk>,
+    pub(crate) sessions: Vec<Sessions>,
     pub(crate) streams: Vec<Stream>,
     pub(crate) alarms: Vec<Alarm>,
 }
@@ -333,6 +337,9 @@ impl Hosts {
                 let echo = &mut flows.echoes[probe.flow as usize];
                 echo.arrive(&mut self.ground, &mut flows.streams, &probe);
             }
+            Cargo::Probe(Kind::Session, probe) => {
+                flows.sessions[probe.flow as usize].arrive(&mut self.ground, &probe);
+            }
             Cargo::Probe(_, probe) => {
                 let exchange = &mut flows.exchanges[probe.flow as usize];
                 exchange.arrive(&mut self.ground, &mut flows.streams, &probe);
@@ -399,6 +406,7 @@ impl Hosts {
             Alarm::Sender(stream) => flows.streams[stream as usize].expire(ground, false),
             Alarm::Receiver(stream) => flows.streams[stream as usize].expire(ground, true),
             Alarm::Echo(echo) => flows.echoes[echo as usize].alarm(ground, &mut flows.streams),
+            Alarm::Sessions(sessions) => flows.sessions[sessions as usize].alarm(ground),
             Alarm::Bulk(bulk) => flows.bulks[bulk as usize].alarm(ground, &mut flows.streams),
             Alarm::Exchange(exchange, end) => {
                 let exchange = &mut flows.exchanges[exchange as usize];
@@ -445,7 +453,8 @@ impl Hosts {
                 | Alarm::Bulk(_)
                 | Alarm::Exchange(..)
                 | Alarm::Member(_)
-                | Alarm::Storage(_) => {
+                | Alarm::Storage(_)
+                | Alarm::Sessions(_) => {
                     self.ground.set_alarm(number, start);
                 }
             }

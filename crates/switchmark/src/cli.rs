@@ -180,7 +180,8 @@ impl Outcome {
 
 /// Verbs whose studies cannot take the direct cable of another run: each refuses `--bypass` in its
 /// own words, and does not list it.
-const WITHOUT_BYPASS: [&str; 6] = ["tcp", "failover", "fabric", "switching", "buffer", "xray"];
+const WITHOUT_BYPASS: [&str; 7] =
+    ["tcp", "sessions", "failover", "fabric", "switching", "buffer", "xray"];
 
 /// Returns the arguments' parser, with the text below them in the help.
 pub fn command() -> clap::Command {

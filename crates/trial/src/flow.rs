@@ -1,7 +1,8 @@
-//! A flow: one conversation between two ports, of one of five kinds. Data only; never knows how a
+//! A flow: one conversation between two ports, of one of six kinds. Data only; never knows how a
 //! host carries it out.
 
 mod datagrams;
+mod sessions;
 mod storage;
 
 use measure::{ByteCount, FrameRate, FrameSize, Nanos};
@@ -13,6 +14,7 @@ pub use datagrams::{
     Backend, CountsOnly, Datagrams, Destination, Headers, IpVersion, Reception, Spread, VlanId,
     one_sender,
 };
+pub use sessions::{FASTEST_OPENING, Hold, MOST_SESSIONS, Opening, SessionRate, Sessions};
 pub use storage::{Jobs, Pattern, QueueDepth, ReadPercent, ServedMemory, Storage, fio_octets};
 
 /// Conversation between two ports.
@@ -70,6 +72,8 @@ pub enum FlowKind {
     Exchange(Exchange),
     /// Reads and writes of blocks: an fio job or its stand-in.
     Storage(Storage),
+    /// TCP connections opened at a rate, each closed at once or held.
+    Sessions(Sessions),
 }
 
 /// Round-trip flow.

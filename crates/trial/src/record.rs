@@ -7,6 +7,7 @@ mod device_count;
 mod ends;
 mod merge;
 mod outcome;
+mod sessions;
 mod storage;
 mod usage;
 
@@ -21,6 +22,7 @@ pub use self::bulk::{BulkRecord, FarEndRecord, StreamRecord};
 pub use self::device_count::DeviceCount;
 pub use self::ends::Ends;
 pub use self::outcome::{Defect, Outcome};
+pub use self::sessions::{Failures, SessionsRecord};
 pub use self::storage::{
     OperationsRecord, ServerRecord, ServiceTimes, StorageLocation, StorageRecord,
 };
@@ -130,7 +132,11 @@ impl FlowRecord {
     pub const fn frames_sent(&self) -> Option<u64> {
         match self {
             Self::Datagrams(seen) => Some(seen.sent),
-            Self::Echo(_) | Self::Bulk(_) | Self::Exchange(_) | Self::Storage(_) => None,
+            Self::Echo(_)
+            | Self::Bulk(_)
+            | Self::Exchange(_)
+            | Self::Storage(_)
+            | Self::Sessions(_) => None,
         }
     }
 }
@@ -184,6 +190,8 @@ pub enum FlowRecord {
     Exchange(ExchangeRecord),
     /// Record of a `Storage` flow.
     Storage(StorageRecord),
+    /// Record of a `Sessions` flow.
+    Sessions(SessionsRecord),
 }
 
 impl FlowRecord {
@@ -214,7 +222,7 @@ impl FlowRecord {
                     ..DatagramsRecord::default()
                 }))
             }
-            FlowKind::Echo(_) | FlowKind::Storage(_) => None,
+            FlowKind::Echo(_) | FlowKind::Storage(_) | FlowKind::Sessions(_) => None,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! device.
 
 mod lifted;
+mod sessions;
 
 use measure::{FrameRate, Nanos};
 
@@ -231,7 +232,13 @@ pub fn taken_by_others(host: &HostUsage) -> Option<f64> {
 
 /// True if a flow's sending depends on the arrival of answers.
 const fn waits_for_answers(record: &FlowRecord) -> bool {
-    matches!(record, FlowRecord::Bulk(_) | FlowRecord::Exchange(_) | FlowRecord::Storage(_))
+    matches!(
+        record,
+        FlowRecord::Bulk(_)
+            | FlowRecord::Exchange(_)
+            | FlowRecord::Storage(_)
+            | FlowRecord::Sessions(_)
+    )
 }
 
 /// Number of the flow's frames that did not arrive (for TCP: that were retransmitted).
@@ -242,6 +249,7 @@ fn missed(record: &FlowRecord) -> u64 {
         FlowRecord::Bulk(bulk) => bulk.retransmits(),
         FlowRecord::Exchange(exchange) => exchange.forward.lost + exchange.backward.lost,
         FlowRecord::Storage(storage) => storage.reads.errors + storage.writes.errors,
+        FlowRecord::Sessions(sessions) => sessions.failed.total(),
     }
 }
 
@@ -264,6 +272,9 @@ fn flow_defects(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Result<Vec<D
         (FlowKind::Exchange(_), FlowRecord::Exchange(record)) => (payload_seen(record), Vec::new()),
         (FlowKind::Storage(_), FlowRecord::Storage(record)) => {
             (record.reads.count + record.writes.count, Vec::new())
+        }
+        (FlowKind::Sessions(asked), FlowRecord::Sessions(record)) => {
+            return Ok(sessions::defects(flow.id, asked, record, trial.phases.load));
         }
         _ => return Err(format!("flow {} reported as another kind of flow", flow.id)),
     };

@@ -13,7 +13,9 @@ use trial::topology::AddressBlock;
 use trial::{Datagrams, FlowKind, Schedule};
 
 use crate::failed::Failed;
-use crate::protocol::{Order, Setting, Terms, WIRE_OCTETS, Work, echo_bits, echo_rate};
+use crate::protocol::{
+    Order, Setting, Terms, WIRE_OCTETS, Work, echo_bits, echo_rate, sessions_rate,
+};
 
 const UDP: u8 = 17;
 /// Relative tolerance of a rate limit, for the rounding errors of its shares.
@@ -83,6 +85,7 @@ impl Bounds {
                 Work::Datagrams(traffic) => datagrams_bits(&traffic.asked),
                 // Counted whichever end sends it.
                 Work::Iperf3(test) => test.ways.iter().map(way_bits).sum(),
+                Work::Sessions(sessions) => sessions_rate(sessions),
                 Work::Bulk(_) | Work::Exchange(_) | Work::Storage(_) => None,
             };
             self.add(order.identity.flow, asked, load.entry(interface).or_default())?;

@@ -14,6 +14,7 @@ use dataplane::datagram::{Receiver, Sender};
 use dataplane::echo::{EchoClient, EchoServer};
 use dataplane::exchange::{ExchangeInitiator, ExchangeResponder};
 use dataplane::iperf3::{Iperf3Client, WayRecord};
+use dataplane::sessions::{Acceptor, Opener};
 use dataplane::{FlowError, Halt, Side, Window, clock};
 use measure::Nanos;
 use trial::record::{FlowRecord, Usage};
@@ -262,7 +263,7 @@ fn unopened(side: &'static str, order: &Order, cause: FlowError) -> Failed {
 
 /// Opens a side of any kind; returns its data port and its work.
 fn open(order: &Order, begins: bool, files: &Files, halt: &Halt) -> Result<(u16, Run), FlowError> {
-    use FlowRecord::{Bulk, Datagrams, Echo, Exchange, Storage};
+    use FlowRecord::{Bulk, Datagrams, Echo, Exchange, Sessions, Storage};
     match (&order.flow, begins) {
         (Work::Echo(flow), false) => {
             side::<EchoServer>(order, flow, halt, |server| Echo(server.into()))
@@ -283,6 +284,8 @@ fn open(order: &Order, begins: bool, files: &Files, halt: &Halt) -> Result<(u16,
             let job = Job { asked: flow.clone(), files: files.clone() };
             side::<StorageClient>(order, &job, halt, Storage)
         }
+        (Work::Sessions(flow), false) => side::<Acceptor>(order, flow, halt, Sessions),
+        (Work::Sessions(flow), true) => side::<Opener>(order, flow, halt, Sessions),
         (Work::Iperf3(_), false) => {
             Err(FlowError::Unsuitable("an agent is no iperf3 server".to_owned()))
         }

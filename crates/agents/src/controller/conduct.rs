@@ -190,7 +190,8 @@ impl Conduct<'_> {
             FlowKind::Echo(_)
             | FlowKind::Bulk(_)
             | FlowKind::Exchange(_)
-            | FlowKind::Storage(_) => Nanos::ZERO,
+            | FlowKind::Storage(_)
+            | FlowKind::Sessions(_) => Nanos::ZERO,
         });
         each.fold(Nanos::ZERO, |all, one| all + one)
     }

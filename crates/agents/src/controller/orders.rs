@@ -137,6 +137,7 @@ impl Scene<'_> {
                     return Err(refused(flow, why).unavailable());
                 }
                 FlowKind::Storage(job) => Work::Storage(job.clone()),
+                FlowKind::Sessions(sessions) => Work::Sessions(*sessions),
             },
         })
     }
@@ -149,7 +150,8 @@ impl Scene<'_> {
             FlowKind::Echo(_)
             | FlowKind::Bulk(_)
             | FlowKind::Exchange(_)
-            | FlowKind::Storage(_) => return Ok(found.address),
+            | FlowKind::Storage(_)
+            | FlowKind::Sessions(_) => return Ok(found.address),
         };
         let address = match (version, found.address) {
             (IpVersion::V4, IpAddr::V4(_)) | (IpVersion::V6, IpAddr::V6(_)) => Some(found.address),

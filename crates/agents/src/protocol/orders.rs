@@ -9,7 +9,7 @@ use dataplane::echo::Requests;
 use dataplane::{End, iperf3};
 use measure::FrameSize;
 use serde::{Deserialize, Serialize};
-use trial::{Bulk, Echo, Exchange, Protocol, Schedule, Storage};
+use trial::{Bulk, Echo, Exchange, Opening, Protocol, Schedule, Sessions, Storage};
 
 /// An end of a flow: one that opens a data port and waits there, or one that begins.
 pub type Order = End<Work>;
@@ -28,6 +28,8 @@ pub enum Work {
     Exchange(Exchange),
     /// Reads and writes. The server's port is 0 if the storage exists already.
     Storage(Storage),
+    /// Connections, opened at a rate.
+    Sessions(Sessions),
     /// TCP streams to or from a third party's iperf3 server, or both; only the end that begins.
     Iperf3(iperf3::Test),
 }
@@ -46,6 +48,8 @@ impl Work {
             (Self::Exchange(_), true) => "exchange initiator",
             (Self::Storage(_), false) => "storage server",
             (Self::Storage(_), true) => "storage client",
+            (Self::Sessions(_), false) => "acceptor",
+            (Self::Sessions(_), true) => "opener",
             (Self::Iperf3(_), false) => "iperf3 server",
             (Self::Iperf3(_), true) => "iperf3 client",
         }
@@ -67,6 +71,22 @@ pub fn echo_bits(echo: &Echo) -> f64 {
     let least = f64::from(FrameSize::MIN.octets()) + WIRE_OCTETS;
     let acknowledged = if echo.protocol == Protocol::Tcp { frames * least } else { 0.0 };
     (frames * (octets + WIRE_OCTETS) + acknowledged) * 8.0
+}
+
+/// Frames of a connection in the busier direction: SYN, acknowledgement, message, reset.
+const SESSION_FRAMES: f64 = 4.0;
+
+/// Largest of them: a message with TCP's options.
+const SESSION_OCTETS: f64 = 84.0;
+
+/// Bits on the wire per second of paced connections; `None` if only answers limit them.
+pub fn sessions_rate(sessions: &Sessions) -> Option<f64> {
+    match sessions.opening {
+        Opening::Paced(rate) => {
+            Some(rate.0 * SESSION_FRAMES * (SESSION_OCTETS + WIRE_OCTETS) * 8.0)
+        }
+        Opening::Greedy(_) => None,
+    }
 }
 
 /// Bits on the wire per second of an open loop; `None` if the answers limit the requests.

@@ -11,3 +11,4 @@ mod echo;
 mod echo_away;
 mod exchange;
 mod iperf3;
+mod sessions;

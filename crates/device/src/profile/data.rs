@@ -38,6 +38,9 @@ pub struct Device {
     pub pps_queue: u32,
     /// Policer that drops frames beyond a rate at once; `None` without one.
     pub policer: Option<Policer>,
+    /// Limits of a device that keeps a table of sessions, as a firewall does; `None` for one
+    /// that keeps none.
+    pub sessions: Option<SessionLimits>,
     /// True if a congested port pauses its senders (802.3x).
     pub pause: bool,
     /// Maximum frame length, in octets with FCS.
@@ -136,6 +139,18 @@ pub struct MacTable {
     pub age: Nanos,
 }
 
+/// Limits of a device's table of sessions: a SYN beyond them is dropped. Only the simulator's
+/// connections meet them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionLimits {
+    /// Capacity of the table; 0 without a limit.
+    pub table: u64,
+    /// New sessions per second; 0 without a limit.
+    pub per_second: u64,
+    /// Burst of that limit's token bucket.
+    pub burst: u32,
+}
+
 /// Token bucket of a policer or storm control: frames without a token are dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policer {
@@ -211,6 +226,7 @@ impl Device {
             pps_limit: 0,
             pps_queue: PPS_QUEUE,
             policer: None,
+            sessions: None,
             pause: false,
             max_frame: MAX_FRAME,
             loss: 0.0,
@@ -263,6 +279,9 @@ impl Device {
         self.pps_limit = scaled_count(self.pps_limit, by);
         if let Some(policer) = &mut self.policer {
             policer.pps = scaled_count(policer.pps, by);
+        }
+        if let Some(sessions) = &mut self.sessions {
+            sessions.per_second = scaled_count(sessions.per_second, by);
         }
         self.mac_table.learn_rate = scaled_count(self.mac_table.learn_rate, by);
         let reserved = (self.buffer.reserved.0 as f64 * by).round() as u64;

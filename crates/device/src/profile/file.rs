@@ -28,6 +28,7 @@ pub(super) struct Sheet {
     pub pps_limit: Option<Spanned<u64>>,
     pub pps_queue: Option<Spanned<u32>>,
     pub policer: Option<Spanned<Policer>>,
+    pub sessions: Option<Spanned<Sessions>>,
     pub pause: Option<Spanned<bool>>,
     pub max_frame: Option<Spanned<u32>>,
     pub loss: Option<Spanned<f64>>,
@@ -128,6 +129,14 @@ pub(super) struct Policer {
     pub only: Option<Policed>,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sessions {
+    pub table: Option<Spanned<u64>>,
+    pub per_second: Option<Spanned<u64>>,
+    pub burst: Option<Spanned<u32>>,
+}
+
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Policed {
@@ -158,6 +167,7 @@ impl Sheet {
             ("pps_limit", self.pps_limit.as_ref().map(Spanned::span)),
             ("pps_queue", self.pps_queue.as_ref().map(Spanned::span)),
             ("policer", self.policer.as_ref().map(Spanned::span)),
+            ("sessions", self.sessions.as_ref().map(Spanned::span)),
             ("pause", self.pause.as_ref().map(Spanned::span)),
             ("max_frame", self.max_frame.as_ref().map(Spanned::span)),
             ("loss", self.loss.as_ref().map(Spanned::span)),

@@ -10,7 +10,8 @@ use measure::{ByteCount, Nanos, Rate, name};
 use toml::Spanned;
 
 use super::data::{
-    self, Broken, Buffer, Damaged, Device, Group, HostCable, Kind, MacTable, Mode, Policer, Stalls,
+    self, Broken, Buffer, Damaged, Device, Group, HostCable, Kind, MacTable, Mode, Policer,
+    SessionLimits, Stalls,
 };
 use super::{ProfileError, file, ranges};
 
@@ -74,6 +75,9 @@ pub(super) fn device(table: &file::Sheet, whole: &Range<usize>) -> Result<Device
             burst: sheet.burst.as_ref().map_or(1, |burst| *burst.get_ref()),
             only_groups: matches!(sheet.only, Some(file::Policed::Broadcast)),
         });
+    }
+    if let Some(sessions) = &table.sessions {
+        device.sessions = Some(checked_sessions(sessions.get_ref())?);
     }
     device.pause = table.pause.as_ref().is_some_and(|pause| *pause.get_ref());
     if let Some(loss) = &table.loss {
@@ -202,6 +206,21 @@ fn stations(sheet: &file::MacTable) -> Result<MacTable, ProfileError> {
         table.age = *age.get_ref();
     }
     Ok(table)
+}
+
+fn checked_sessions(sheet: &file::Sessions) -> Result<SessionLimits, ProfileError> {
+    for limit in [&sheet.table, &sheet.per_second].into_iter().flatten() {
+        within(limit, &(1..=u64::MAX), "a limit of sessions")?;
+    }
+    if let Some(burst) = &sheet.burst {
+        within(burst, &(1..=u32::MAX), "a burst of sessions")?;
+    }
+    let number = |limit: &Option<Spanned<u64>>| limit.as_ref().map_or(0, |it| *it.get_ref());
+    Ok(SessionLimits {
+        table: number(&sheet.table),
+        per_second: number(&sheet.per_second),
+        burst: sheet.burst.as_ref().map_or(1, |burst| *burst.get_ref()),
+    })
 }
 
 fn checked_stalls(sheet: &file::Stalls) -> Result<Stalls, ProfileError> {

@@ -83,6 +83,9 @@ fn missing(flow: &FlowRecord) -> (u64, u64) {
     match flow {
         FlowRecord::Datagrams(seen) => (seen.received.lost(seen.sent), seen.sent),
         FlowRecord::Echo(echo) => (echo.answers.lost(echo.sent), echo.sent),
-        FlowRecord::Bulk(_) | FlowRecord::Exchange(_) | FlowRecord::Storage(_) => (0, 0),
+        FlowRecord::Bulk(_)
+        | FlowRecord::Exchange(_)
+        | FlowRecord::Storage(_)
+        | FlowRecord::Sessions(_) => (0, 0),
     }
 }

@@ -35,6 +35,8 @@ pub const fn better(metric: Metric) -> Option<Better> {
         | Metric::AddressLearningRate
         | Metric::Microburst
         | Metric::LongestRoundTrip
+        | Metric::ConnectionRate
+        | Metric::Connections
         | Metric::Iops => Some(Better::More),
         Metric::Rtt
         | Metric::OneWayDelay
@@ -45,6 +47,7 @@ pub const fn better(metric: Metric) -> Option<Better> {
         | Metric::AllBack
         | Metric::RetransmitsPerGigabyte
         | Metric::GoodputVariation
+        | Metric::HandshakeTime
         | Metric::IoLatency => Some(Better::Less),
         _ => None,
     }

@@ -115,6 +115,11 @@ impl Ran {
                 FlowRecord::Exchange(_) => {
                     say("stamps", "messages: at their receipt, by the receiver's clock".to_owned());
                 }
+                FlowRecord::Sessions(_) => {
+                    let text =
+                        "handshakes: from the SYN to the socket's readiness, by the opener's clock";
+                    say("stamps", text.to_owned());
+                }
                 FlowRecord::Storage(_) => {
                     let text = "operations: from submission to completion, by the client's clock";
                     say("stamps", text.to_owned());

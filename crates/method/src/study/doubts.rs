@@ -142,7 +142,10 @@ fn frame_size(trial: &Trial) -> Option<u64> {
             FlowKind::Datagrams(datagrams) => {
                 datagrams.frames.single().map(|size| u64::from(size.octets()))
             }
-            FlowKind::Bulk(_) | FlowKind::Exchange(_) | FlowKind::Storage(_) => None,
+            FlowKind::Bulk(_)
+            | FlowKind::Exchange(_)
+            | FlowKind::Storage(_)
+            | FlowKind::Sessions(_) => None,
         })
         .collect();
     let sizes = sizes?;

@@ -236,7 +236,7 @@ impl Tried {
         let Outcome::Invalid { reasons } = &self.record.outcome else { return None };
         let frames: u64 = self.measured().map(|flow| flow.sent).sum();
         let short = |defect: &Defect| match defect {
-            Defect::OfferedLoad { flow, asked, sent } if is_datagrams(&self.trial, *flow) => {
+            Defect::OfferedLoad { flow, asked, sent } if has_rate(&self.trial, *flow) => {
                 1.0 - sent / asked
             }
             Defect::BurstLength { asked, sent, .. } => 1.0 - *sent as f64 / *asked as f64,
@@ -274,8 +274,11 @@ impl Tried {
     }
 }
 
-fn is_datagrams(trial: &Trial, id: u16) -> bool {
-    trial.flows.iter().any(|f| f.id == id && matches!(f.kind, FlowKind::Datagrams(_)))
+/// True for a flow whose load is a rate of its own.
+fn has_rate(trial: &Trial, id: u16) -> bool {
+    let is_paced =
+        |flow: &Flow| matches!(flow.kind, FlowKind::Datagrams(_) | FlowKind::Sessions(_));
+    trial.flows.iter().any(|flow| flow.id == id && is_paced(flow))
 }
 
 impl<'a> Session<'a> {

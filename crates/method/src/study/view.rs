@@ -79,6 +79,8 @@ pub enum Topic {
     Others,
     /// Storage: latency of reads and writes.
     Storage,
+    /// TCP connections: new ones a second, and at once.
+    Sessions,
     /// Imported results of other tools.
     Imported,
 }

@@ -97,6 +97,7 @@ pub fn figure(metric: Metric, unit: Unit) -> (Named, f64) {
         Unit::FramesPerSecond => ("frames_per_second", 1.0),
         Unit::Ratio => ("ratio", 1.0),
         Unit::OperationsPerSecond => ("operations_per_second", 1.0),
+        Unit::ConnectionsPerSecond => ("connections_per_second", 1.0),
         Unit::Count | Unit::Flag => ("", 1.0),
     };
     let word = metric.as_str();

@@ -171,7 +171,7 @@ fn scale(unit: Unit, time: TimeUnit, quantities: &[&Quantity]) -> Scale {
         Unit::Bytes => fit(BYTES),
         Unit::Ratio => (0.01, "%"),
         Unit::FramesPerSecond => (1.0, "frames/s"),
-        Unit::OperationsPerSecond => (1.0, "/s"),
+        Unit::OperationsPerSecond | Unit::ConnectionsPerSecond => (1.0, "/s"),
         Unit::Count | Unit::Flag => (1.0, ""),
     };
     Scale { unit, time, divisor, name }
@@ -253,7 +253,7 @@ fn number(value: f64, unit: Unit, form: &Form) -> String {
     let Form::Scaled(scale) = form else { return numbers::value(unit, value) };
     match scale.unit {
         Unit::Nanoseconds => scale.time.number(value),
-        Unit::FramesPerSecond => numbers::grouped(value),
+        Unit::FramesPerSecond | Unit::ConnectionsPerSecond => numbers::grouped(value),
         Unit::Flag | Unit::Count => numbers::value(unit, value),
         Unit::BitsPerSecond | Unit::Bytes | Unit::Ratio | Unit::OperationsPerSecond => {
             numbers::plain(value / scale.divisor)

@@ -24,6 +24,7 @@ mod no_control;
 mod one_nic;
 mod rates;
 mod round_trips;
+mod sessions;
 mod storage;
 mod streams;
 mod studies;

@@ -27,6 +27,7 @@ fn help_names_every_verb() {
         "latency",
         "forwarding",
         "tcp",
+        "sessions",
         "failover",
         "fabric",
         "switching",
@@ -52,12 +53,13 @@ fn help_names_every_verb() {
 
 #[test]
 fn every_verb_has_help() {
-    let verbs: [&[&str]; 24] = [
+    let verbs: [&[&str]; 25] = [
         &["demo"],
         &["run"],
         &["latency"],
         &["forwarding"],
         &["tcp"],
+        &["sessions"],
         &["failover"],
         &["fabric"],
         &["switching"],

@@ -14,9 +14,8 @@ const BED: [&str; 2] = ["--testbed", "sim:trident2,hosts=4"];
 /// What a verb is asked beside the testbed; none where it takes no such flag.
 fn asked(verb: &str) -> Option<Vec<&str>> {
     Some(match verb {
-        "latency" | "forwarding" | "tcp" | "failover" | "fabric" | "switching" | "xray" => {
-            BED.to_vec()
-        }
+        "latency" | "forwarding" | "tcp" | "sessions" | "failover" | "fabric" | "switching"
+        | "xray" => BED.to_vec(),
         "buffer" => [&BED[..], &["--estimate"]].concat(),
         "storage" => [&BED[..], &["--ramdisk", "1ms"]].concat(),
         "accept" => [&BED[..], &["--claims", "sheet.toml", "--junit", "junit.xml"]].concat(),

@@ -118,7 +118,7 @@ size = [64, 512]
 "#;
 
 /// One of each kind, each by its words, as little of it as makes all its sections.
-const KINDS: [(&str, &str); 14] = [
+const KINDS: [(&str, &str); 15] = [
     ("latency", "latency --testbed sim:teg-s16g --load idle,tcp --size 64 -t 20ms --blocks 6"),
     ("flood", "forwarding --testbed sim:trident2 --flood --size 64,1518 -t 10ms --blocks 2"),
     ("search", "forwarding --testbed sim:teg-s16g --search rfc2544 --size 1518 -t 10ms --blocks 1"),
@@ -127,6 +127,7 @@ const KINDS: [(&str, &str); 14] = [
     ("depth", "buffer --estimate --testbed sim:teg-s16g,hosts=4 --blocks 1"),
     ("fabric", "fabric --testbed sim:blocking-16,hosts=8 --arrangement neighbours --blocks 1"),
     ("tcp", "tcp --testbed sim:teg-s16g -t 0.3 -O 0.1 --blocks 2"),
+    ("sessions", "sessions --testbed sim:teg-s16g --most 2000 -t 0.1 --final-time 0.2 --blocks 6"),
     ("failover", "failover --testbed sim:teg-s16g --away 200ms --after 300ms --blocks 2"),
     ("switching", "switching --testbed sim:teg-s16g,hosts=4 --test incast -t 10ms"),
     ("storage", "storage --testbed sim:teg-s16g,hosts=3 --ramdisk 1ms -t 0.2 --label one"),

@@ -38,6 +38,7 @@ mod other_traffic;
 mod program;
 mod rfc2544;
 mod senders;
+mod sessions;
 mod ssh;
 mod storage_harm;
 mod switching;

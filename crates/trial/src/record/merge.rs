@@ -21,6 +21,7 @@ impl FlowRecord {
             (Self::Bulk(own), Self::Bulk(other)) => own.merge(other),
             (Self::Exchange(own), Self::Exchange(other)) => own.merge(other),
             (Self::Storage(own), Self::Storage(other)) => own.server = other.server,
+            (Self::Sessions(own), Self::Sessions(acceptor)) => own.merge(&acceptor),
             _ => return Err(OtherKind),
         }
         Ok(())

@@ -155,6 +155,7 @@ fn number(value: &Spanned<Value>, unit: Unit) -> Result<f64, Fault> {
                 Unit::Bytes => "\"9MB\"",
                 Unit::BitsPerSecond => "\"10Gbit\"",
                 Unit::FramesPerSecond | Unit::OperationsPerSecond => "\"1.2Mpps\"",
+                Unit::ConnectionsPerSecond => "a bare number: 30000",
             };
             Err(wrong(format!("{} is no value of this metric", other.type_str()), like))
         }

@@ -33,11 +33,12 @@ const SHORT: [&str; 4] = ["10ms", "10ms", "10ms", "40ms"];
 
 type Options = fn(&mut Chance, u64) -> String;
 
-const KINDS: [(&str, Options); 9] = [
+const KINDS: [(&str, Options); 10] = [
     ("latency", latency),
     ("forwarding", forwarding),
     ("storage", storage),
     ("tcp", tcp),
+    ("sessions", sessions),
     ("fabric", fabric),
     ("buffer", buffer),
     ("switching", switching),
@@ -127,6 +128,16 @@ fn tcp(chance: &mut Chance, hosts: u64) -> String {
         chance.one(&["300ms", "300ms", "1s"]),
     );
     own += chance.one(&["", "", "reverse = true\n", "bidir = true\n"]);
+    own + &ports(chance, hosts)
+}
+
+fn sessions(chance: &mut Chance, hosts: u64) -> String {
+    let own = format!(
+        "tests = [{}]\nduration = \"100ms\"\nfinal_duration = \"200ms\"\nhold = \"100ms\"\n\
+         most = {}\nblocks = 3\n",
+        chance.some(&["\"rate\"", "\"concurrent\"", "\"handshake\""]),
+        chance.one(&["300", "2000"]),
+    );
     own + &ports(chance, hosts)
 }
 

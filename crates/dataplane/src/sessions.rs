@@ -1,0 +1,70 @@
+//! TCP connections opened at a rate, each asked one message, and closed at once or held.
+//!
+//! Owns the sockets of both ends, what became of each connection, and the number of files that a
+//! process may have open. Every connection is closed by reset, so that none waits in TIME_WAIT at
+//! the tester. Never decides whether the device, the path or the tester lost one.
+
+mod acceptor;
+mod files;
+mod opener;
+mod table;
+
+pub use acceptor::Acceptor;
+pub use opener::Opener;
+
+use std::os::fd::{AsFd, AsRawFd};
+
+use measure::Nanos;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::time::TimeSpec;
+
+use crate::FlowError;
+use crate::socket::TICK;
+
+/// Most events taken from the kernel at once.
+const EVENTS: usize = 256;
+
+/// Readiness of many sockets, reported once for each change.
+struct Readiness {
+    epoll: Epoll,
+    events: Vec<EpollEvent>,
+}
+
+impl Readiness {
+    fn new() -> Result<Self, FlowError> {
+        let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)
+            .map_err(|e| FlowError::kernel("make", "an epoll instance", e.into()))?;
+        Ok(Self { epoll, events: vec![EpollEvent::empty(); EVENTS] })
+    }
+
+    /// Watches a socket until it is closed; its descriptor is its name in events.
+    fn watch(&self, socket: &(impl AsFd + AsRawFd), flags: EpollFlags) -> nix::Result<()> {
+        let name = socket.as_raw_fd() as u64;
+        self.epoll.add(socket, EpollEvent::new(flags, name))
+    }
+
+    /// Waits at most until `until`, and at most a tick; returns the descriptors and their events.
+    fn wait(&mut self, now: Nanos, until: Nanos) -> nix::Result<Vec<(usize, EpollFlags)>> {
+        let left = until.saturating_sub(now).min(TICK);
+        if left > Nanos::ZERO {
+            // epoll_wait counts in milliseconds, which is a thousand connections too coarse.
+            let mut polled =
+                [nix::poll::PollFd::new(self.epoll.0.as_fd(), nix::poll::PollFlags::POLLIN)];
+            match nix::poll::ppoll(&mut polled, Some(TimeSpec::from(left.as_duration())), None) {
+                Ok(_) | Err(nix::Error::EINTR) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        let count = match self.epoll.wait(&mut self.events, EpollTimeout::ZERO) {
+            Ok(count) => count,
+            Err(nix::Error::EINTR) => 0,
+            Err(e) => return Err(e),
+        };
+        Ok(self.events[..count].iter().map(|it| (it.data() as usize, it.events())).collect())
+    }
+}
+
+/// True if the peer closed or reset the connection, or the connection broke.
+fn is_over(flags: EpollFlags) -> bool {
+    flags.intersects(EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP | EpollFlags::EPOLLRDHUP)
+}

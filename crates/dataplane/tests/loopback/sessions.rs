@@ -1,0 +1,135 @@
+//! Connections over loopback: each is counted once, by what became of it, and strangers get none.
+//! Needs no privilege and never asserts a rate or a time of its own.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::thread;
+
+use dataplane::sessions::{Acceptor, Opener};
+use dataplane::{End, FlowError, Halt, Identity, Side, Window, clock};
+use measure::Nanos;
+use trial::record::{Failures, SessionsRecord};
+use trial::{Hold, Opening, SessionRate, Sessions};
+
+const LOCAL: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const IDENTITY: Identity = Identity { token: 0x5eed_0003, flow: 4 };
+const TIMEOUT: Nanos = Nanos::from_millis(400);
+
+fn paced(rate: f64, most: Option<u64>, hold: Hold) -> Sessions {
+    Sessions { opening: Opening::Paced(SessionRate(rate)), most, hold, timeout: TIMEOUT }
+}
+
+fn window(load: Nanos) -> Window {
+    let start = clock::monotonic() + Nanos::from_millis(20);
+    Window { start, stop: start + load, closed: start + load + Nanos::from_secs(2) }
+}
+
+fn end(remote: SocketAddr, flow: Sessions) -> End<Sessions> {
+    End { local: LOCAL, remote, identity: IDENTITY, flow }
+}
+
+fn acceptor(flow: Sessions) -> (Acceptor, SocketAddr) {
+    let acceptor = Acceptor::open(&end(SocketAddr::new(LOCAL, 0), flow), &Halt::new());
+    let acceptor = acceptor.expect("listen");
+    let at = SocketAddr::new(LOCAL, acceptor.port());
+    (acceptor, at)
+}
+
+fn opener(at: SocketAddr, flow: Sessions) -> Opener {
+    Opener::open(&end(at, flow), &Halt::new()).expect("connect")
+}
+
+/// Records of the opener and of the acceptor.
+fn run(
+    flow: Sessions,
+    load: Nanos,
+    meddle: impl FnOnce(SocketAddr),
+) -> (SessionsRecord, SessionsRecord) {
+    let (acceptor, at) = acceptor(flow);
+    let opener = opener(at, flow);
+    let (window, halt) = (window(load), Halt::new());
+    thread::scope(|scope| {
+        let accepted = scope.spawn(|| acceptor.run(window, &halt).expect("accept"));
+        let opened = scope.spawn(|| opener.run(window, &halt).expect("open"));
+        meddle(at);
+        (opened.join().expect("opener"), accepted.join().expect("acceptor"))
+    })
+}
+
+#[test]
+fn each_connection_is_opened_answered_and_closed() {
+    let (opened, accepted) =
+        run(paced(500.0, None, Hold::Answered), Nanos::from_millis(400), |_| {});
+    assert_eq!(opened.begun, 200);
+    assert_eq!((opened.opened, opened.failed), (200, Failures::default()), "{opened:?}");
+    assert_eq!((opened.handshakes.count(), accepted.accepted), (200, 200));
+    assert_eq!((opened.not_begun, opened.asked_again), (0, 0));
+}
+
+#[test]
+fn held_connections_are_asked_again_at_the_end() {
+    let flow = paced(3000.0, Some(300), Hold::UntilEnd);
+    let (opened, _) = run(flow, Nanos::from_millis(400), |_| {});
+    assert_eq!((opened.begun, opened.opened), (300, 300), "{opened:?}");
+    assert_eq!((opened.asked_again, opened.still_answering), (300, 300));
+    assert_eq!(opened.most_held, 300);
+}
+
+#[test]
+fn as_fast_as_possible_none_fails() {
+    let opening = Opening::Greedy(64);
+    let flow = Sessions { opening, most: None, hold: Hold::Answered, timeout: TIMEOUT };
+    let (opened, accepted) = run(flow, Nanos::from_millis(400), |_| {});
+    println!("{:.0} connections/s", opened.begin_rate().0);
+    assert_eq!(opened.opened, opened.begun, "{:?}", opened.failed);
+    assert_eq!(accepted.accepted, opened.opened);
+}
+
+#[test]
+fn how_a_connection_failed_is_told() {
+    let flow = paced(200.0, None, Hold::Answered);
+    // Nobody listens any more.
+    let (acceptor, at) = acceptor(flow);
+    let refused = opener(at, flow);
+    drop(acceptor);
+    let record = refused.run(window(Nanos::from_millis(200)), &Halt::new()).expect("runs");
+    assert_eq!((record.begun, record.failed.refused, record.opened), (40, 40, 0), "{record:?}");
+    // The kernel completes handshakes, and nobody answers a message.
+    let silent = TcpListener::bind(SocketAddr::new(LOCAL, 0)).expect("a port");
+    let at = silent.local_addr().expect("an address");
+    let unanswered = opener(at, flow);
+    let record = unanswered.run(window(Nanos::from_millis(200)), &Halt::new()).expect("runs");
+    assert_eq!((record.failed.unanswered, record.failed.total()), (40, 40), "{record:?}");
+}
+
+#[test]
+fn strangers_get_no_answer() {
+    let flow = paced(100.0, None, Hold::Answered);
+    let (opened, accepted) = run(flow, Nanos::from_millis(300), |at| {
+        let mut stranger = TcpStream::connect(at).expect("the port is open");
+        stranger.write_all(b"GET / HTTP/1.0\r\n\r\n").expect("sent");
+        let mut answer = Vec::new();
+        let _ = stranger.read_to_end(&mut answer);
+        assert_eq!(answer, b"");
+    });
+    assert_eq!((opened.opened, opened.failed.total()), (30, 0), "{opened:?}");
+    assert_eq!((accepted.accepted, accepted.rejected.malformed), (30, 1));
+}
+
+#[test]
+fn what_no_host_should_be_asked_is_refused() {
+    let refused = |flow: Sessions| {
+        let asked = end(SocketAddr::new(LOCAL, 0), flow);
+        Acceptor::open(&asked, &Halt::new()).expect_err("refused").to_string()
+    };
+    let held = refused(paced(100.0, None, Hold::UntilEnd));
+    assert!(held.contains("without a limit"), "{held}");
+    let many = refused(paced(100.0, Some(2_000_000), Hold::UntilEnd));
+    assert!(many.contains("1000000 is the limit"), "{many}");
+    assert!(refused(paced(0.0, None, Hold::Answered)).contains("a second"));
+    let none = Opener::open(
+        &end(SocketAddr::new(LOCAL, 1), paced(1.0, None, Hold::Answered)),
+        &Halt::new(),
+    );
+    assert!(matches!(none, Err(FlowError::Kernel { .. })), "{none:?}");
+}

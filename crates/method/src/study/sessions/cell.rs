@@ -1,0 +1,131 @@
+//! Trials of the sessions study, and what is read off each record.
+//!
+//! Owns the labels and the flows. Never decides which trial comes next.
+
+use measure::{FrameRate, Nanos};
+
+use super::{SessionsSpec, SessionsTest};
+use crate::search::Seen;
+use crate::study::session::{Ask, Session, Tried};
+use crate::study::ways::Way;
+use trial::record::{FlowRecord, SessionsRecord};
+use trial::{Flow, FlowKind, Gate, Hold, Opening, Result, SessionRate, Sessions};
+
+/// Handshakes and messages under way at once while a path is opened as fast as possible.
+const GREEDY: u32 = 1024;
+
+/// Time beyond the time-out until receivers close, and the rate at which held connections are asked
+/// again then.
+const CLOSING: Nanos = Nanos::from_millis(100);
+const ASKED_A_SECOND: f64 = 20_000.0;
+
+/// Load of a trial.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Load {
+    /// As fast as possible.
+    Greedy,
+    /// So many new connections a second.
+    Rate(f64),
+    /// So many connections at once, opened at this rate.
+    Held { count: u64, opening: f64 },
+}
+
+/// Trial to run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Offer {
+    pub(super) way: Way,
+    pub(super) test: SessionsTest,
+    pub(super) load: Load,
+    pub(super) duration: Nanos,
+    /// Number of earlier trials of the same kind, or the block.
+    pub(super) before: u32,
+}
+
+impl Offer {
+    fn flow(&self, spec: &SessionsSpec) -> Sessions {
+        let timeout = spec.timeout;
+        match self.load {
+            Load::Greedy => {
+                let opening = Opening::Greedy(GREEDY);
+                Sessions { opening, most: None, hold: Hold::Answered, timeout }
+            }
+            Load::Rate(rate) => {
+                let opening = Opening::Paced(SessionRate(rate));
+                Sessions { opening, most: None, hold: Hold::Answered, timeout }
+            }
+            Load::Held { count, opening } => {
+                let opening = Opening::Paced(SessionRate(opening));
+                Sessions { opening, most: Some(count), hold: Hold::UntilEnd, timeout }
+            }
+        }
+    }
+
+    /// `connections rate 1000 /s`, `connections at once 2000`
+    fn label(&self) -> String {
+        let load = match self.load {
+            Load::Greedy => "greedy".to_owned(),
+            Load::Rate(rate) => format!("{rate:.0} /s"),
+            Load::Held { count, .. } => format!("{count}"),
+        };
+        format!("connections {} {load}", self.test.as_str())
+    }
+
+    fn load(&self, spec: &SessionsSpec) -> Nanos {
+        match self.load {
+            Load::Held { count, opening } => {
+                Nanos::from_secs_f64(count as f64 / opening) + spec.hold
+            }
+            Load::Greedy | Load::Rate(_) => self.duration,
+        }
+    }
+
+    /// Runs the trial.
+    pub(super) fn run(&self, spec: &SessionsSpec, session: &mut Session<'_>) -> Result<Tried> {
+        let held = match self.load {
+            Load::Held { count, .. } => count as f64,
+            Load::Greedy | Load::Rate(_) => 0.0,
+        };
+        // The last handshakes must be able to time out, and held connections to answer.
+        session.residual = spec.timeout + CLOSING + Nanos::from_secs_f64(held / ASKED_A_SECOND);
+        let flow = Flow::measured(session.ways.pair(self.way), FlowKind::Sessions(self.flow(spec)));
+        session.run(Ask {
+            label: self.label() + &session.ways.label(self.way),
+            way: self.way,
+            block: self.before,
+            duration: self.load(spec),
+            gate: Gate::Uneven,
+            flows: vec![flow],
+            events: Vec::new(),
+        })
+    }
+}
+
+/// Connections of a trial; `None` if it failed.
+pub(super) fn seen(tried: &Tried) -> Option<&SessionsRecord> {
+    match tried.record.flows.first()? {
+        FlowRecord::Sessions(seen) => Some(seen),
+        _ => None,
+    }
+}
+
+/// Connections of a valid trial.
+pub(super) fn valid(tried: &Tried) -> Option<&SessionsRecord> {
+    tried.valid()?;
+    seen(tried)
+}
+
+/// Result of a trial for the search of a rate; `None` if it failed for another reason than the
+/// tester's limits.
+pub(super) fn searched(tried: &Tried) -> Option<Seen> {
+    if let Some(seen) = valid(tried) {
+        let (sent, lost) = (seen.begun, seen.failed.total());
+        return Some(Seen::Counted { offered: FrameRate(seen.begin_rate().0), sent, lost });
+    }
+    if !tried.beyond_tester() {
+        return None;
+    }
+    let whole = seen(tried).filter(|seen| seen.failed.total() == 0 && seen.listen_drops == 0);
+    let load = tried.trial.phases.load.as_secs_f64();
+    let carried = whole.map(|seen| FrameRate(seen.opened as f64 / load));
+    Some(Seen::BeyondTester { lossless: carried.filter(|rate| rate.0 > 0.0) })
+}

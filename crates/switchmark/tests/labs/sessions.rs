@@ -1,0 +1,116 @@
+//! `sessions` through a router whose limits nftables sets: the rate of new connections and their
+//! number at once are known.
+//!
+//! Owns the bed, h1 – r – h2 with a direct cable beside, and the brackets. Needs root, iproute2 and
+//! nft.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::harness::spaces::{Spaces, cable, call, host_table, ip, space};
+use super::harness::{Scratch, alone, json, switchmark};
+
+/// New connections a second that the router lets pass, and how many may come at once.
+const RATE: f64 = 1_000.0;
+const BURST: f64 = 20.0;
+
+/// Connections at once that it lets pass.
+const COUNT: f64 = 2_000.0;
+
+/// Trials that decide a rate, in seconds: a burst adds its share of one to the rate.
+const FINAL_S: f64 = 3.0;
+
+/// Widths of the searches' last brackets, and the error of a rate over such trials.
+const WIDTH: f64 = 0.03;
+
+struct Bed {
+    file: std::path::PathBuf,
+    _spaces: Spaces,
+}
+
+/// Builds the bed, with one rule for forwarded connections.
+fn bed(scratch: &Scratch, rule: &str) -> Bed {
+    let spaces = Spaces::new(&["h1", "r", "h2"]);
+    cable(("h1", "eth1", "198.18.1.2/24"), ("r", "p1", "198.18.1.1/24"));
+    cable(("r", "p2", "198.18.2.1/24"), ("h2", "eth1", "198.18.2.2/24"));
+    cable(("h1", "direct", "198.19.0.1/30"), ("h2", "direct", "198.19.0.2/30"));
+    for (host, gateway, far) in
+        [("h1", "198.18.1.1", "198.18.2.0/24"), ("h2", "198.18.2.1", "198.18.1.0/24")]
+    {
+        ip(&["-n", &space(host), "route", "add", far, "via", gateway]);
+    }
+    let inside = ["netns", "exec", &space("r")];
+    ip(&[&inside[..], &["sysctl", "-qw", "net.ipv4.ip_forward=1"]].concat());
+    let table = format!(
+        "table ip limits {{ chain forward {{ type filter hook forward priority 0; \
+         meta l4proto tcp ct state new {rule} drop; }}\n}}\n"
+    );
+    let rules = scratch.path("rules.nft");
+    std::fs::write(&rules, table).expect("rules");
+    let rules = rules.display().to_string();
+    call("ip", &[&inside[..], &["nft", "-f", &rules]].concat());
+    let direct = |own: &str, other: &str| {
+        format!(
+            "[[host.port]]\nname = \"direct\"\naddress = \"{own}\"\ncable = \"{other}/direct\"\n"
+        )
+    };
+    let text = [
+        "name = \"limited\"\n[[device]]\nname = \"router\"\nkind = \"router\"\n".to_owned(),
+        host_table("h1", "198.18.1.2", "router/p1"),
+        direct("198.19.0.1", "h2"),
+        host_table("h2", "198.18.2.2", "router/p2"),
+        direct("198.19.0.2", "h1"),
+    ]
+    .concat();
+    let file = scratch.path("testbed.toml");
+    std::fs::write(&file, text).expect("a testbed file");
+    Bed { file, _spaces: spaces }
+}
+
+/// The device's figure of this metric.
+fn measure(scratch: &Scratch, bed: &Bed, metric: &str, args: &[&str]) -> Value {
+    let mut command = Command::new(switchmark());
+    command.arg("sessions").args(args).args(["--seed", "1", "--json", "--quiet", "--testbed"]);
+    command.arg(&bed.file).arg("--store").arg(scratch.path("journal.db"));
+    let told = json(&command.output().expect("switchmark starts"));
+    let rows = told["figures"].as_array().expect("figures");
+    let is_it = |row: &&Value| row["metric"] == metric && row["where"]["path"] == "device";
+    let row = rows.iter().find(is_it).unwrap_or_else(|| panic!("{told:#}"));
+    println!("{metric}: {} [{}, {}], {}", row["value"], row["low"], row["high"], row["verdict"]);
+    row.clone()
+}
+
+/// The bracket holds what the router lets pass, and SYNs beyond were dropped.
+fn assert_limit(row: &Value, least: f64, most: f64) {
+    let end = |name: &str| row[name].as_f64().unwrap_or_else(|| panic!("no {name}: {row:#}"));
+    let (low, high) = (end("low"), end("high"));
+    assert!(low <= most && high >= least, "{least}…{most} is outside of {low}…{high}: {row:#}");
+    assert!(low >= 0.9 * least && high <= 1.1 * most, "too wide: {row:#}");
+    assert_eq!(row["where"]["failed_by"], "timed-out", "{row:#}");
+}
+
+#[test]
+fn a_limit_of_new_connections_is_found() {
+    const TEST: &str = "a_limit_of_new_connections_is_found";
+    let Some(_alone) = alone(TEST, &["ip", "nft", "sysctl"]) else { return };
+    let scratch = Scratch::new("sessions-rate");
+    let bed = bed(&scratch, &format!("limit rate over {RATE}/second burst {BURST} packets"));
+    let time = FINAL_S.to_string();
+    let args = ["--test", "rate", "-t", "1", "--final-time", &time, "--precision", "0.02"];
+    let row = measure(&scratch, &bed, "connection_rate", &args);
+    assert_limit(&row, RATE * (1.0 - WIDTH), (RATE + BURST / FINAL_S) * (1.0 + WIDTH));
+    assert_ne!(row["verdict"], "tester", "{row:#}");
+}
+
+#[test]
+fn a_limit_of_connections_at_once_is_found() {
+    const TEST: &str = "a_limit_of_connections_at_once_is_found";
+    let Some(_alone) = alone(TEST, &["ip", "nft", "sysctl"]) else { return };
+    let scratch = Scratch::new("sessions-count");
+    let bed = bed(&scratch, &format!("ct count over {COUNT}"));
+    let args = ["--test", "concurrent", "--most", "20000", "--opening", "4000", "--hold", "300ms"];
+    let row = measure(&scratch, &bed, "connections", &args);
+    assert_limit(&row, COUNT * (1.0 - WIDTH), COUNT * (1.0 + WIDTH));
+    assert_ne!(row["verdict"], "tester", "{row:#}");
+}
