@@ -30,6 +30,7 @@ pub mod rate;
 mod rows;
 mod series;
 mod session;
+mod shortened;
 pub mod storage;
 pub mod tcp;
 mod varied;
