@@ -15,7 +15,7 @@ const AT_ONCE: u32 = 8;
 /// Longest search, in trials: 9^5 sizes are more than there are.
 const MOST_TRIALS: usize = 6;
 /// Datagrams of one size.
-const FRAMES: u64 = 4;
+const FRAMES: u32 = 4;
 const LOAD: Nanos = Nanos::from_millis(50);
 /// Time for which they may be on their way.
 const RESIDUAL: Nanos = Nanos::from_millis(500);
@@ -41,11 +41,11 @@ pub(super) fn find(
     let pair = Pair { from: passage.from.clone(), to: passage.to.clone() };
     for pair in [pair.clone(), pair.back()] {
         // Datagrams that do not arrive at any size, or may not be sent, say nothing of sizes.
-        if arrivals(testbed, &pair, &[SMALL])?.as_deref() != Some(&[true]) {
+        if arrivals(testbed, &pair, &[SMALL])?.as_deref() != Some(&[true][..]) {
             return Ok(None);
         }
         let full = arrivals(testbed, &pair, &[passage.full_size])?;
-        if full.as_deref() == Some(&[true]) {
+        if full.as_deref() == Some(&[true][..]) {
             continue;
         }
         // Where the kernel knows a smaller path MTU, it refuses to send.
@@ -87,7 +87,7 @@ fn one_by_one(
 ) -> Result<Vec<bool>, TestbedError> {
     let mut all = vec![false; sizes.len()];
     for (size, came) in sizes.iter().zip(&mut all) {
-        *came = arrivals(testbed, pair, &[*size])?.as_deref() == Some(&[true]);
+        *came = arrivals(testbed, pair, &[*size])?.as_deref() == Some(&[true][..]);
         if !*came {
             break;
         }
@@ -102,10 +102,10 @@ fn arrivals(
     sizes: &[u32],
 ) -> Result<Option<Vec<bool>>, TestbedError> {
     let flow = |(id, size): (u16, &u32)| {
-        let (size, schedule) = (FrameSize::new(*size).ok()?, Schedule::Burst(FRAMES));
+        let (size, schedule) = (FrameSize::new(*size).ok()?, Schedule::Burst(FRAMES.into()));
         let datagrams = Datagrams {
             receiver: Reception::Udp,
-            ..Datagrams::plain(size, schedule, Backend::Udp, FRAMES as u32)
+            ..Datagrams::plain(size, schedule, Backend::Udp, FRAMES)
         };
         Some(Flow { id, ..Flow::measured(pair, FlowKind::Datagrams(datagrams)) })
     };
