@@ -127,8 +127,8 @@ fn over_a_tun_device_each_study_ends_with_an_answer() {
     assert!(goodput.iter().all(|rate| *rate > most / 20.0 && *rate < 2.1 * most), "{goodput:?}");
     let flood = ["forwarding", "--flood", "--size", "1438", "-t", "0.3", "--blocks", "2"];
     let output = run(&scratch, "router", &[&flood[..], &["--json", "--quiet"]].concat());
-    let frames = |figure: &Value| figure["unit"] == "frames/s" && figure["test"] == "flood";
-    let rates = values(&output, "forwarding_rate", frames);
+    let frames = |figure: &Value| figure["unit"] == "frames/s";
+    let rates = values(&output, "received", frames);
     let line = RATE / 8.0 / f64::from(MTU);
     assert!(!rates.is_empty() && rates.iter().all(|rate| *rate < 1.1 * line), "{rates:?}");
     let sizes = ["latency", "--protocol", "icmp,udp", "-t", "0.1", "--blocks", "2"];
@@ -162,8 +162,8 @@ fn over_vxlan_the_mtu_is_judged_and_studies_run() {
     assert!(told(&doctor).contains("vxlan, 1450: costs 3.5 % of the payload rate beside the 1500"));
     let tcp = ["tcp", "-t", "0.3", "-O", "0.1", "--blocks", "2", "--json", "--quiet"];
     assert!(values(&run(&scratch, "switch", &tcp), "goodput", |_| true).len() >= 4);
-    ip(&["-n", &space("left"), "link", "set", "tun0", "mtu", "1500"]);
-    ip(&["-n", &space("right"), "link", "set", "tun0", "mtu", "1500"]);
+    // The path below is shorter than the tunnel was made for.
+    ip(&["-n", &space("left"), "link", "set", "eth1", "mtu", "1480"]);
     let doctor = run(&scratch, "switch", &["doctor", "--json", "--quiet"]);
-    assert!(told(&doctor).contains("ip link set dev tun0 mtu 1450"));
+    assert!(told(&doctor).contains("ip link set dev tun0 mtu 1430"));
 }
