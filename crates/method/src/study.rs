@@ -32,6 +32,7 @@ mod rows;
 mod series;
 mod session;
 pub mod sessions;
+mod shortened;
 pub mod storage;
 pub mod tcp;
 mod varied;

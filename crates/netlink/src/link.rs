@@ -8,11 +8,14 @@ use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
     BridgePortState, BridgeStpState, InfoBridge, InfoBridgePort, InfoData, InfoKind, InfoPortData,
-    InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage, State, Stats64,
+    InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType, LinkMessage, State, Stats64,
 };
 
 use crate::conversation::Context;
 use crate::{Netlink, NetlinkError};
+
+/// Kinds of link that carry Ethernet frames inside IP packets.
+const OVERLAYS: [&str; 5] = ["vxlan", "geneve", "gretap", "ip6gretap", "erspan"];
 
 /// One link as the kernel lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +26,11 @@ pub struct Link {
     pub name: String,
     /// Ethernet address; `None` if the link has none.
     pub mac: Option<[u8; 6]>,
+    /// True if packets on the link begin with an Ethernet header. Those of TUN, WireGuard, PPP, GRE
+    /// and IP-in-IP devices begin with the IP header.
+    pub ethernet: bool,
+    /// Index of the link below a tunnel or VLAN, if it is in this namespace and known.
+    pub lower: Option<u32>,
     /// The largest IP packet in octets: without Ethernet header and FCS.
     pub mtu: u32,
     /// True if the link is administratively up.
@@ -133,6 +141,12 @@ impl Link {
             index: message.header.index,
             name: String::new(),
             mac: None,
+            // The loopback has the header, with zeros.
+            ethernet: matches!(
+                message.header.link_layer_type,
+                LinkLayerType::Ether | LinkLayerType::Loopback
+            ),
+            lower: None,
             mtu: 0,
             up: flags.contains(LinkFlags::Up),
             carrier: flags.contains(LinkFlags::LowerUp),
@@ -143,10 +157,15 @@ impl Link {
             carrier_changes: None,
             stats: LinkStats::default(),
         };
+        let mut elsewhere = false;
         for attribute in &message.attributes {
             match attribute {
                 LinkAttribute::IfName(name) => link.name.clone_from(name),
-                LinkAttribute::Address(octets) => link.mac = octets.as_slice().try_into().ok(),
+                LinkAttribute::Address(octets) if link.ethernet => {
+                    link.mac = octets.as_slice().try_into().ok();
+                }
+                LinkAttribute::Link(index) if *index != 0 => link.lower = Some(*index),
+                LinkAttribute::LinkNetNsId(_) => elsewhere = true,
                 LinkAttribute::Mtu(mtu) => link.mtu = *mtu,
                 LinkAttribute::Controller(index) => link.master = Some(*index),
                 LinkAttribute::CarrierChanges(count) => link.carrier_changes = Some(*count),
@@ -159,7 +178,14 @@ impl Link {
                 _ => {}
             }
         }
+        // A link in another namespace has that one's number.
+        link.lower = link.lower.filter(|_| !elsewhere);
         link
+    }
+
+    /// True if the link is a tunnel: packets without an Ethernet header, or frames inside IP.
+    pub fn is_tunnel(&self) -> bool {
+        !self.ethernet || self.kind.as_deref().is_some_and(|kind| OVERLAYS.contains(&kind))
     }
 
     fn take(&mut self, info: &LinkInfo) {

@@ -17,7 +17,7 @@ use agents::controller::LiveTestbed;
 use agents::protocol::Examination;
 use measure::Nanos;
 use trial::Testbed as _;
-use trial::topology::PortRef;
+use trial::topology::{HostPort, PortRef};
 
 use crate::cli::{Failure, lone};
 
@@ -63,6 +63,22 @@ fn differences(
     best: &BestRates,
 ) -> Vec<Difference> {
     outliers::compare(&outliers::compared_ports(live.topology(), facts, best))
+}
+
+/// Returns the tunnel with the smallest MTU among the test ports, and that MTU; `None` without a
+/// tunnel.
+pub fn shortest_tunnel(live: &mut LiveTestbed) -> Result<Option<(PortRef, u32)>, Failure> {
+    let facts = live.examine(Nanos::ZERO).map_err(Failure::unusable)?;
+    let topology = live.topology();
+    let ports = topology.hosts.iter().flat_map(|host| {
+        let named = |port: &HostPort| PortRef { host: host.name.clone(), port: port.name.clone() };
+        host.ports.iter().map(named)
+    });
+    let tunnels = ports.filter_map(|at| {
+        let link = readiness::link_of(&facts, topology, &at)?;
+        link.tunnel.then_some((at, link.mtu))
+    });
+    Ok(tunnels.min_by_key(|(_, mtu)| *mtu))
 }
 
 /// Runs the checks that need no cable.

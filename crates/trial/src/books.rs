@@ -10,7 +10,9 @@ mod way;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::counters::{HOST_LOSS, QDISC_DROPS, RX_DROPPED, RX_MISSED, TX_DROPPED, TX_ERRORS};
+use crate::counters::{
+    HOST_LOSS, QDISC_DROPS, RX_DROPPED, RX_MISSED, TUNNEL_DROPS, TX_DROPPED, TX_ERRORS,
+};
 use crate::record::{DatagramsRecord, FlowRecord, HostUsage, PortCounters, Side, TrialRecord};
 use crate::{Flow, FlowKind, PortRef, Trial};
 
@@ -55,6 +57,8 @@ pub struct Death {
 pub enum Place {
     /// A sending host's queue or driver.
     Sender(String),
+    /// The queue of a sending host's tunnel, which is a part of the path.
+    Tunnel(String),
     /// The cable from a host to a device.
     CableIn {
         /// The host's port.
@@ -101,6 +105,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sender(port) => write!(f, "{port}, the sender"),
+            Self::Tunnel(port) => write!(f, "{port}, the tunnel's queue"),
             Self::CableIn { from, to } | Self::CableOut { from, to } => {
                 write!(f, "cable {from} → {to}")
             }
@@ -276,6 +281,8 @@ fn sender_side(
         let place = || Place::Sender(port.place.clone());
         deaths.push(death(place(), QDISC_DROPS, read(port, QDISC_DROPS)));
         deaths.push(death(place(), TX_DROPPED, less_refused(port, &mut refused)));
+        let tunnel = Place::Tunnel(port.place.clone());
+        deaths.push(death(tunnel, TUNNEL_DROPS, read(port, TUNNEL_DROPS)));
     }
 }
 

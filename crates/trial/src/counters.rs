@@ -62,6 +62,12 @@ pub const TX_DROPPED: &str = "tx_dropped";
 /// Frames dropped by a queueing discipline.
 pub const QDISC_DROPS: &str = "qdisc_drops";
 
+/// Packets that a tunnel's own queue or device dropped before they were sent: the drops of its
+/// queueing discipline, and those of its device, which any other link has as `qdisc_drops` and
+/// `tx_dropped`. The queue is a part of the tunnel, so they are losses of the path and not of the
+/// tester.
+pub const TUNNEL_DROPS: &str = "tunnel_drops";
+
 /// Frames dropped by the NIC for want of descriptors.
 pub const RX_MISSED: &str = "rx_missed_errors";
 

@@ -67,8 +67,12 @@ fn of_port(kernel: &mut Netlink, sysfs: Sysfs, name: &str) -> PortExamination {
     let own = nix::ifaddrs::getifaddrs().into_iter().flatten().filter(|i| i.interface_name == name);
     let features = kernel.features(name).unwrap_or_default();
     let offloads = features.into_iter().filter(|(name, on)| *on && netlink::Offloads::covers(name));
+    let lower = link.as_ref().filter(|link| link.is_tunnel()).and_then(|link| link.lower);
+    let underlay_mtu = lower.and_then(|index| {
+        kernel.links().ok()?.into_iter().find(|link| link.index == index).map(|link| link.mtu)
+    });
     PortExamination {
-        link: link.as_ref().map(to_message),
+        link: link.as_ref().map(|link| Link { underlay_mtu, ..to_message(link) }),
         addresses: own.filter_map(|i| Some(i.address?.as_sockaddr_in()?.ip())).collect(),
         nic: kernel.nic(name).unwrap_or_default(),
         driver: kind.or_else(|| sysfs.driver(name)),
@@ -83,7 +87,7 @@ fn of_port(kernel: &mut Netlink, sysfs: Sysfs, name: &str) -> PortExamination {
 pub fn to_message(link: &netlink::Link) -> Link {
     let (up, carrier, mtu) = (link.up, link.carrier, link.mtu);
     let mac = link.mac.map(|mac| mac.map(|octet| format!("{octet:02x}")).join(":"));
-    Link { up, carrier, mtu, mac }
+    Link { up, carrier, mtu, mac, tunnel: link.is_tunnel(), underlay_mtu: None }
 }
 
 /// Lists the distinct values of a file across processors: `performance powersave`.

@@ -143,6 +143,12 @@ pub struct Link {
     pub mtu: u32,
     /// Ethernet address: `02:00:00:00:00:01`.
     pub mac: Option<String>,
+    /// True if it is a tunnel: packets without an Ethernet header, or frames inside IP.
+    #[serde(default)]
+    pub tunnel: bool,
+    /// MTU of the interface below a tunnel, if the kernel knows which it is.
+    #[serde(default)]
+    pub underlay_mtu: Option<u32>,
 }
 
 /// An interrupt and the processors that handle it.

@@ -1,17 +1,19 @@
 //! One interface: what the kernel counted on it, and what its queue dropped.
 //!
 //! Owns the names that records use. Counts a queueing discipline only at the root, because a root's
-//! drops hold its children's already.
+//! drops hold its children's already. A tunnel's drops before sending go under one name of their
+//! own, since its queue is a part of the path under test.
 
 use std::collections::BTreeMap;
 
 use netlink::{Link, Netlink, NetlinkError, Qdisc};
 use serde::{Deserialize, Serialize};
+use trial::counters::{QDISC_DROPS, TUNNEL_DROPS, TX_DROPPED};
 
 use super::{CountersError, ethtool};
 
 /// Counters that wrap at 32 bits, as the kernel keeps them.
-const WRAPS_AT_32_BITS: [&str; 2] = ["qdisc_drops", "carrier_changes"];
+const WRAPS_AT_32_BITS: [&str; 2] = [QDISC_DROPS, "carrier_changes"];
 
 /// One interface's counters at one moment, or their change between two.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,12 +77,21 @@ fn counters(link: &Link, qdiscs: &[Qdisc]) -> InterfaceCounters {
         .filter(|qdisc| qdisc.index == link.index && qdisc.root)
         .map(|qdisc| u64::from(qdisc.stats.drops))
         .sum();
-    counters.insert("qdisc_drops".to_owned(), dropped);
+    counters.insert(QDISC_DROPS.to_owned(), dropped);
+    if link.is_tunnel() {
+        join_tunnel_drops(&mut counters);
+    }
     if let Some(changes) = link.carrier_changes {
         counters.insert("carrier_changes".to_owned(), u64::from(changes));
     }
     counters.extend(ethtool::pause_frames(&link.name));
     InterfaceCounters { name: link.name.clone(), running: link.running, counters }
+}
+
+/// Replaces the drops of a tunnel's queue and device by their sum.
+fn join_tunnel_drops(counters: &mut BTreeMap<String, u64>) {
+    let own = [QDISC_DROPS, TX_DROPPED].iter().filter_map(|name| counters.remove(*name)).sum();
+    counters.insert(TUNNEL_DROPS.to_owned(), own);
 }
 
 #[cfg(test)]
@@ -93,6 +104,13 @@ mod tests {
             running,
             counters: pairs.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect(),
         }
+    }
+
+    #[test]
+    fn a_tunnels_drops_have_one_name() {
+        let mut drops = of(true, &[("qdisc_drops", 3), ("tx_dropped", 4), ("rx_dropped", 1)]);
+        join_tunnel_drops(&mut drops.counters);
+        assert_eq!(drops, of(true, &[("rx_dropped", 1), ("tunnel_drops", 7)]));
     }
 
     #[test]

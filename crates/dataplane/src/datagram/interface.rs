@@ -5,6 +5,7 @@
 
 use std::net::IpAddr;
 
+use netlink::{Link, Netlink};
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::{InterfaceFlags, if_nametoindex};
 
@@ -30,4 +31,25 @@ pub(super) fn find(address: IpAddr) -> Result<(u32, String), Unfit> {
         )));
     }
     Ok((if_nametoindex(name.as_str()).map_err(untold)?, name))
+}
+
+/// Refuses an address whose interface carries packets without an Ethernet header, which inputs of
+/// whole frames would misread. An address without an interface is accepted.
+pub(super) fn check_ethernet(address: IpAddr) -> Result<(), Unfit> {
+    match link_of(address) {
+        Some(link) if !link.ethernet => {
+            Err(Unfit::NotHere(format!("packets on {} have no ethernet header", link.name)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// True if the address is a tunnel's.
+pub(super) fn is_tunnel(address: IpAddr) -> bool {
+    link_of(address).is_some_and(|link| link.is_tunnel())
+}
+
+fn link_of(address: IpAddr) -> Option<Link> {
+    let (_, name) = find(address).ok()?;
+    Netlink::open().ok()?.link(&name).ok()
 }

@@ -148,6 +148,9 @@ fn open(
     port: u16,
 ) -> Result<(Input, String), Unfit> {
     let counted = |intake| Input::Counted(intake, Box::new(Tally::new(spec, port)));
+    if backend != Reception::Udp {
+        interface::check_ethernet(spec.local)?;
+    }
     match backend {
         Reception::Auto | Reception::Xdp => {
             interface::find(spec.local)?;

@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, UdpSocket};
 
 use super::layout::{layout, mtu};
-use super::{Traffic, ports, socket};
+use super::{Traffic, interface, ports, socket};
 use crate::socket::{TICK, bound_waits};
 use crate::unfit::Unfit;
 use crate::{End, FlowError};
@@ -36,9 +36,13 @@ pub(super) fn connect(spec: &End<Traffic>) -> Result<(UdpSocket, SocketAddr), Fl
     udp.connect(spec.remote)
         .map_err(|e| FlowError::kernel("connect udp socket to", spec.remote, e))?;
     socket::dont_fragment(&udp, ipv6)
-        .and_then(|()| socket::tell_of_local_drops(&udp, ipv6))
         .and_then(|()| bound_waits(&udp, TICK))
         .map_err(|e| FlowError::kernel("set options of udp socket to", spec.remote, e))?;
+    // What a tunnel's own queue drops is sent and lost on the path: the queue is the tunnel's.
+    if !interface::is_tunnel(spec.local) {
+        socket::tell_of_local_drops(&udp, ipv6)
+            .map_err(|e| FlowError::kernel("set options of udp socket to", spec.remote, e))?;
+    }
     socket::let_queue(&udp, spec.flow.asked.schedule);
     let mtu = socket::route_mtu(&udp, ipv6)
         .map_err(|e| FlowError::kernel("read the mtu of the route to", spec.remote, e))?;

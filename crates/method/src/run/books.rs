@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use page::{Answer, Block, Cell, Image, LossPlaces, Picture, Section, Table};
 use trial::books::{self, Death, Place};
 use trial::counters::{
-    QDISC_DROPS, RX_CRC_ERRORS, RX_DROPPED, RX_ERRORS, RX_MISSED, TX_DROPPED, TX_ERRORS,
+    QDISC_DROPS, RX_CRC_ERRORS, RX_DROPPED, RX_ERRORS, RX_MISSED, TUNNEL_DROPS, TX_DROPPED,
+    TX_ERRORS,
 };
 use trial::record::{ReadingDoubt, Side, TrialRecord};
 use trial::{Path, Trial};
@@ -140,7 +141,7 @@ fn lost_at<'a>(device: String, deaths: impl Iterator<Item = (&'a Place, u64)>) -
         let at = match place {
             Place::Sender(_) => 0,
             Place::CableIn { .. } => 1,
-            Place::Ingress(_) => 2,
+            Place::Tunnel(_) | Place::Ingress(_) => 2,
             Place::Inside(_) => 3,
             Place::Egress(_) => 4,
             Place::CableOut { .. } => 5,
@@ -222,6 +223,7 @@ fn counter_meaning(counter: &str) -> String {
     match counter {
         RX_DROPPED | TX_DROPPED => "discarded",
         QDISC_DROPS => "dropped by its queue",
+        TUNNEL_DROPS => "dropped before it sent them",
         RX_CRC_ERRORS => "wrong FCS",
         RX_ERRORS | TX_ERRORS => "errors",
         RX_MISSED => "no buffer",

@@ -6,7 +6,7 @@
 mod waits;
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
@@ -14,8 +14,9 @@ use rand_pcg::Pcg64;
 
 use measure::{FrameRate, Nanos};
 
+use trial::counters::{TUNNEL_DROPS, sum};
 use trial::other_traffic::other_traffic;
-use trial::record::{DatagramsRecord, Defect, FlowRecord, HostUsage};
+use trial::record::{DatagramsRecord, Defect, FlowRecord, HostUsage, Side};
 use trial::{
     Event, Flow, FlowKind, Gate, Offloads, Outcome, Phases, Result, Role, Testbed, Topology, Trial,
     TrialRecord,
@@ -83,6 +84,9 @@ pub(super) struct Session<'a> {
     /// Drain time of a device if longer: after a flood or a burst (true), which fill its buffers,
     /// and after other loads, where the path itself is long.
     emptying: BTreeMap<(Way, bool), Nanos>,
+    /// Paths over which nothing arrived however long receivers stayed open: their trials are
+    /// neither repeated nor prolonged until something arrives.
+    dead: BTreeSet<Way>,
     /// Measured forwarding rates of paths, in frames a second.
     found: BTreeMap<Way, FrameRate>,
     /// Number of consecutive trials on a path that failed with all their attempts.
@@ -206,8 +210,12 @@ impl Tried {
     /// receivers closed, so that the device had not drained.
     pub(super) fn still_held(&self) -> Option<Nanos> {
         let Phases { load, residual, .. } = self.trial.phases;
+        // What a sender's own tunnel dropped never arrives.
+        let mut dead = sum(&self.record.ports, Side::Tester, TUNNEL_DROPS);
         let waited = |flow: &DatagramsRecord| {
-            let missing = flow.received.lost(flow.sent);
+            let lost = flow.received.lost(flow.sent);
+            let missing = lost.saturating_sub(dead);
+            dead = dead.saturating_sub(lost);
             let gap = mean_gap(flow).filter(|_| missing > 0)?;
             // Without a stamp of the last arrival, the first counts as one at the start of the
             // load.
@@ -221,6 +229,13 @@ impl Tried {
                 .then(|| Nanos::from_secs_f64(1.25 * missing as f64 * gap))
         };
         self.measured().filter_map(waited).max()
+    }
+
+    /// True if the trial waited as long as any does, and not one frame arrived.
+    fn is_dead(&self) -> bool {
+        let waited = self.trial.phases.residual >= LONGEST_RESIDUAL;
+        let mut flows = self.measured().peekable();
+        waited && flows.peek().is_some() && flows.all(|flow| flow.received.unique == 0)
     }
 
     /// True if frames were missing while other traffic arrived.
@@ -315,6 +330,7 @@ impl<'a> Session<'a> {
             tells_quiet: false,
             residual,
             emptying,
+            dead: BTreeSet::new(),
             found,
             failures,
             offloads,
@@ -438,7 +454,15 @@ impl<'a> Session<'a> {
             let tries = trial.attempt + 1 - waits;
             let tried = Tried { trial: trial.clone(), record, tries };
             self.tells_quiet |= tried.measured().any(|flow| flow.quiet.is_some());
+            if tried.is_dead() {
+                self.dead.insert(way);
+                self.emptying.retain(|(of, _), _| *of != way);
+            } else if tried.measured().any(|flow| flow.received.unique > 0) {
+                self.dead.remove(&way);
+            }
+            let dead = self.dead.contains(&way);
             if waits < MOST_WAITS
+                && !dead
                 && let Some(longer) =
                     tried.emptied_after(waits > 0 || self.emptying.contains_key(&(way, true)))
             {
@@ -457,7 +481,7 @@ impl<'a> Session<'a> {
             }
             self.given_up = tries >= most;
             let unable = self.tells_quiet && tried.unable_alone(self.takes_carried);
-            let over = self.given_up || unable || tried.unable(failed.last());
+            let over = self.given_up || dead || unable || tried.unable(failed.last());
             failed.push(tried);
             if over {
                 let best = failed

@@ -134,3 +134,19 @@ fn a_queue_that_outlasts_a_trial_is_waited_for() {
     assert_eq!(found.verdict, Verdict::DeviceLimited, "{found:?}");
     assert!(found.value.is_some_and(|value| (value / RATE - 1.0).abs() < 0.02), "{found:?}");
 }
+
+/// A path over which nothing arrives is waited for once, and a study of it ends.
+#[test]
+fn a_dead_path_is_given_up() {
+    let mut model = Model::new();
+    model.tester = 20_000.0;
+    let away = f64::from(u32::MAX);
+    let mut testbed = Scripted::new(topology(true, false), FarAway { model, away });
+    let spec = ForwardingSpec { frames: vec![FrameSize::MIN.into()], ..ForwardingSpec::quick() };
+    let figures = StudySpec::Forwarding(spec).run(&mut testbed, 7).expect("the model never dies");
+    let arrived = |figure: &Figure| figure.metric == Metric::Received && figure.value.is_some();
+    assert!(!figures.iter().any(arrived));
+    // 0.1, 2, 8 and 30 s, and then the usual 0.1 s.
+    let open = testbed.asked.iter().map(|trial| trial.phases.residual.as_secs_f64()).sum::<f64>();
+    assert!((40.0..60.0).contains(&open), "receivers waited {open} s");
+}

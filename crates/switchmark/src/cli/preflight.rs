@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use measure::Nanos;
+use measure::{FrameSize, Nanos};
 use method::StudySpec;
 
 use super::Failure;
@@ -14,6 +14,9 @@ use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::written::{Part, Written};
 use crate::controller::Opened;
 use crate::doctor::{self, Finding, Spoils, State};
+
+/// Octets of a frame beyond its IP packet: Ethernet header and FCS.
+const ABOVE_IP: u32 = 18;
 
 /// Refuses hosts, ports and cables with which no trial can be valid. Returns warnings of what may
 /// only spoil figures.
@@ -35,6 +38,27 @@ pub fn check(
         return Ok(warnings(bad()));
     };
     Err(first.into())
+}
+
+/// Shortens frames of new studies that no tunnel of the testbed takes; returns a warning of it.
+pub fn shorten(
+    opened: &mut Opened,
+    place: &Place,
+    studies: &mut [StudySpec],
+) -> Result<Option<String>, Failure> {
+    let Source::Hosts(_) = &place.source else { return Ok(None) };
+    let Some(live) = opened.live() else { return Ok(None) };
+    let Some((port, mtu)) = doctor::shortest_tunnel(live)? else { return Ok(None) };
+    let Ok(most) = FrameSize::new(mtu + ABOVE_IP) else { return Ok(None) };
+    let mut longer: Vec<FrameSize> =
+        studies.iter_mut().flat_map(|study| study.shorten_frames(most)).collect();
+    longer.sort_unstable();
+    longer.dedup();
+    let sizes = longer.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let warning = format!(
+        "{port}: MTU: {mtu} takes no frames of {sizes} octets: frames of {most} are measured instead"
+    );
+    Ok((!longer.is_empty()).then_some(warning))
 }
 
 /// True if cables are plugged or a command changes the device before a trial can work.

@@ -187,7 +187,7 @@ impl NewRun {
 pub fn carry_out(
     store: &Store,
     place: &Place,
-    start: Start,
+    mut start: Start,
     stop: &Stop,
     data: &Data,
     hear: &dyn Fn(Nanos),
@@ -213,7 +213,10 @@ pub fn carry_out(
         Some(times) => another_time::runs(store, times, opened.topology(), studies)?,
         None => Vec::new(),
     };
-    let doubts = preflight::check(&mut opened, place, studies)?;
+    let mut doubts = preflight::check(&mut opened, place, studies)?;
+    if let Start::New(run) = &mut start {
+        doubts.extend(preflight::shorten(&mut opened, place, &mut run.studies)?);
+    }
     if !data.quiet {
         for doubt in &doubts {
             print_stderr(&format!("warning: {doubt}\n"));

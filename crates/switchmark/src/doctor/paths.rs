@@ -3,6 +3,8 @@
 //!
 //! Owns these three small trials. Never a figure: only whether anything came back.
 
+mod largest;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -10,6 +12,8 @@ use measure::{FrameRate, FrameSize, Nanos, Rate};
 use trial::topology::{CableEnd, Pair, PortRef, Runs};
 use trial::{Bulk, Echo, Flow, FlowKind, Gate, Offloads, Phases, Protocol, Schedule};
 use trial::{FlowRecord, Outcome, Testbed, TestbedError, Topology, Trial};
+
+pub use largest::Largest;
 
 /// Timing of a try.
 struct Asking {
@@ -55,6 +59,8 @@ pub struct Passage {
     pub full: bool,
     /// Octets of these frames, with their FCS.
     pub full_size: u32,
+    /// Largest packet that comes back, where small ones do and the longest do not.
+    pub largest: Option<Largest>,
     /// UDP in frames of 128 octets; where an iperf3 server is there, TCP streams to it.
     pub served: bool,
     /// Port of the iperf3 server; `None` without one.
@@ -134,9 +140,25 @@ pub fn try_passages(
         });
         let [small, full, served] = [0, 1, 2].map(|at| told[at] == Reply::Came);
         let server = server(testbed.topology(), &pair.to);
-        Some(Passage { from, to, to_address, small, full, full_size, served, server, refused })
+        let largest = None;
+        Some(Passage {
+            from,
+            to,
+            to_address,
+            small,
+            full,
+            full_size,
+            largest,
+            served,
+            server,
+            refused,
+        })
     };
-    Ok(pairs.iter().zip(told.chunks(3)).filter_map(passage).collect())
+    let mut passages: Vec<Passage> = pairs.iter().zip(told.chunks(3)).filter_map(passage).collect();
+    for passage in passages.iter_mut().filter(|passage| passage.small && !passage.full) {
+        passage.largest = largest::find(testbed, passage)?;
+    }
+    Ok(passages)
 }
 
 /// TCP payload rate from one port to another.

@@ -8,6 +8,7 @@ mod page;
 mod ports;
 #[cfg(test)]
 mod tests;
+mod tunnels;
 
 use std::collections::BTreeMap;
 
@@ -119,6 +120,7 @@ pub fn judge(
             let interface = port.interfaces.first();
             let examined = interface.and_then(|i| known.ports.get(i)).unwrap_or(&nothing);
             all.extend(ports::of_port(&place, port, examined));
+            all.extend(tunnels::of_port(&place, port, examined));
             all.extend(cables::mtu(&place, topology, port, facts));
         }
     }

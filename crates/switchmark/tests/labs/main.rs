@@ -43,6 +43,7 @@ mod ssh;
 mod storage_harm;
 mod switching;
 mod truth;
+mod tunnels;
 mod two_paths;
 mod unworkable;
 mod walks;

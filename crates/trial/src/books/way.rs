@@ -215,7 +215,9 @@ fn crossings<'a>(
         if crossings.iter().any(|crossing| crossing.host == host) {
             return None;
         }
-        let unsent = died(&|place| matches!(place, Place::Sender(port) if port == host));
+        let unsent = died(
+            &|place| matches!(place, Place::Sender(port) | Place::Tunnel(port) if port == host),
+        );
         let count = |name: &str| port.counters.get(name).copied();
         crossings.push(Crossing {
             port,

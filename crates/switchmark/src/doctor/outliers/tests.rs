@@ -220,7 +220,7 @@ fn facts_come_from_the_examination_and_the_rates() {
             .collect::<Vec<_>>()
     };
     assert_eq!(
-        read(Some(Link { up: true, carrier: true, mtu: 1500, mac: None })),
+        read(Some(Link { up: true, carrier: true, mtu: 1500, ..Link::default() })),
         [
             Fact::SpeedMbits(10_000),
             Fact::FullDuplex(true),

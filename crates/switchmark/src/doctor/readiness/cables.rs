@@ -12,7 +12,7 @@ use page::Unit;
 use trial::Topology;
 use trial::topology::{CableEnd, DeviceKind, Host, HostPort, PortRef, Runs};
 
-use super::{Finding, State, link_of};
+use super::{Finding, State, link_of, tunnels};
 use crate::config::written::Part;
 use crate::doctor::paths::{BestRates, Passage};
 use page::numbers;
@@ -239,7 +239,9 @@ pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
     } else {
         path.prevents_all(&far, Part::Address)
     });
-    if passage.small {
+    if let Some(largest) = &passage.largest {
+        all.push(tunnels::path_mtu(&place, largest));
+    } else if passage.small {
         let what = format!("pings in frames of {} octets", passage.full_size);
         let payload = passage.full_size.saturating_sub(46);
         all.push(passes(

@@ -34,7 +34,7 @@ fn nic(check: &str, known: PortExamination, state: State, fix: &str) -> Vec<Sett
 }
 
 fn link(up: bool, carrier: bool) -> Link {
-    Link { up, carrier, mtu: 1500, mac: None }
+    Link { up, carrier, mtu: 1500, ..Link::default() }
 }
 
 fn card(nic: Nic) -> PortExamination {
