@@ -11,6 +11,7 @@ mod buffer_emulated;
 mod buffer_kernel;
 mod cli_lab;
 mod clusters;
+mod collectives;
 mod conformance;
 mod containers;
 mod controller;
