@@ -198,10 +198,10 @@ impl Member {
 impl PartReport {
     fn new(link: Link, ended: Nanos) -> Self {
         let Link { flow, begins, tally, rejected, broken, .. } = link;
-        let report = broken.map_or_else(
-            || Ok(EndReport { rejected, ..tally.report(ended) }),
-            Err::<EndReport, FlowError>,
-        );
+        let report = match broken {
+            Some(cause) => Err(cause),
+            None => Ok(EndReport { rejected, ..tally.report(ended) }),
+        };
         Self { flow, begins, report }
     }
 }

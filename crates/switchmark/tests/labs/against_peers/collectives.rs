@@ -59,7 +59,8 @@ impl Peer {
             testbed.topology().hosts.iter().map(|host| host.ports[0].address.to_string()).collect();
         let network = format!("{}/24", addresses[0]);
         let (octets, seconds) = (octets.to_string(), SECONDS.to_string());
-        let [starter, program] = [&self.starter, &self.program].map(|it| it.to_str().expect("UTF-8"));
+        let [starter, program] =
+            [&self.starter, &self.program].map(|it| it.to_str().expect("UTF-8"));
         let mca = [
             ["plm_rsh_agent", starter],
             ["btl", "self,tcp"],
@@ -111,7 +112,8 @@ fn collectives() {
         let queue = Some(ByteCount(512 << 10));
         let spec = LabSpec { hosts, rate, queue, mtu: 1500, ..LabSpec::new(LabDevice::Bridge) };
         let resolved = Resolved::new("lab:bridge", Source::Lab(spec));
-        let mut testbed = LiveTestbed::open_with(&resolved, Stop::new(), switchmark()).expect("a lab");
+        let mut testbed =
+            LiveTestbed::open_with(&resolved, Stop::new(), switchmark()).expect("a lab");
         let scratch = Scratch::new("collectives");
         let Some(peer) = Peer::new(&scratch, &testbed) else { return };
         let (mut theirs, mut own) = (Vec::new(), Vec::new());
