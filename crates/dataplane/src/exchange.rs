@@ -1,4 +1,5 @@
-//! Two ends that swap messages in both directions at once, over one TCP connection or in datagrams.
+//! Two ends that swap messages in both directions at once, over one TCP connection or in datagrams;
+//! and the ranks of a collective, each with all its connections.
 //!
 //! Owns the two carriers and the rounds. In a round each end sends a message and waits until the
 //! other's has arrived whole, or, in datagrams, can no longer arrive. Times the receipt, never the
@@ -8,6 +9,8 @@
 mod datagrams;
 mod header;
 mod line;
+mod member;
+mod steps;
 mod tally;
 
 use std::net::TcpStream;
@@ -22,6 +25,8 @@ use crate::hello::Hello;
 use crate::newcomers::Newcomers;
 use crate::stream::{control_congestion, open};
 use crate::{End, FlowError, Halt, Side, Window, clock};
+
+pub use member::{Member, MemberEnd, PartReport};
 
 /// Maximum difference of two hosts' windows, from clock uncertainty. A peer that stops this much
 /// earlier has not broken off.
@@ -94,7 +99,7 @@ fn check(exchange: &Exchange) -> Result<(), FlowError> {
         return Err(FlowError::Unsuitable(reason.to_owned()));
     }
     if let Some(part) = exchange.collective {
-        let reason = format!("carry out a part of {}: only simulated hosts can", part.collective);
+        let reason = format!("exchange parts of {} without the other ranks", part.collective);
         return Err(FlowError::Unsuitable(reason));
     }
     Ok(())
@@ -107,12 +112,7 @@ impl Side for ExchangeResponder {
     fn open(end: &End<Exchange>, _halt: &Halt) -> Result<Self, FlowError> {
         check(&end.flow)?;
         Ok(Self(match end.flow.carrier {
-            Carrier::Tcp => {
-                let newcomers = Newcomers::listen(end.local, end.peer())?;
-                // A connection inherits its listener's congestion control.
-                control_congestion(newcomers.listener(), CONGESTION_CONTROL)?;
-                Waiting::Tcp { newcomers, end: end.clone() }
-            }
+            Carrier::Tcp => Waiting::Tcp { newcomers: listen(end)?, end: end.clone() },
             Carrier::Datagrams { credits } => {
                 Waiting::Datagrams(datagrams::Waiting::bind(end, credits)?)
             }
@@ -150,6 +150,24 @@ fn rest_until_start(window: Window, halt: &Halt) {
     }
 }
 
+/// Listens for a flow's only peer.
+fn listen(end: &End<Exchange>) -> Result<Newcomers, FlowError> {
+    let newcomers = Newcomers::listen(end.local, end.peer())?;
+    // A connection inherits its listener's congestion control.
+    control_congestion(newcomers.listener(), CONGESTION_CONTROL)?;
+    Ok(newcomers)
+}
+
+/// Connects to a flow's peer and sends the hello.
+fn connect(end: &End<Exchange>) -> Result<TcpStream, FlowError> {
+    use std::io::Write as _;
+    let (mut tcp, _) = open(end.local, end.remote, CONGESTION_CONTROL)?;
+    // The first octets of a new connection always fit its buffer.
+    tcp.write_all(&Hello { identity: end.identity, stream: 0 }.emit())
+        .map_err(|e| FlowError::kernel("send hello to", end.remote, e))?;
+    Ok(tcp)
+}
+
 /// Waits for the flow's connection; `None` if it did not arrive before the load's end.
 fn wait(
     newcomers: &mut Newcomers,
@@ -176,17 +194,12 @@ impl Side for ExchangeInitiator {
 
     /// Connects and sends the hello.
     fn open(end: &End<Exchange>, _halt: &Halt) -> Result<Self, FlowError> {
-        use std::io::Write as _;
         check(&end.flow)?;
         if let Carrier::Datagrams { credits } = end.flow.carrier {
             let calling = datagrams::Calling::connect(end, credits)?;
             return Ok(Self(Calling::Datagrams(calling)));
         }
-        let (mut tcp, _) = open(end.local, end.remote, CONGESTION_CONTROL)?;
-        // The first octets of a new connection always fit its buffer.
-        tcp.write_all(&Hello { identity: end.identity, stream: 0 }.emit())
-            .map_err(|e| FlowError::kernel("send hello to", end.remote, e))?;
-        Ok(Self(Calling::Tcp { tcp, end: end.clone() }))
+        Ok(Self(Calling::Tcp { tcp: connect(end)?, end: end.clone() }))
     }
 
     /// Swaps messages over the window.

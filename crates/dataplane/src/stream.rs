@@ -63,9 +63,14 @@ fn finish(fd: OwnedFd, local: IpAddr, remote: SocketAddr) -> Result<TcpStream, F
 /// Waits at most until `until`, and at most a tick, for `events` on a socket; errors and hang-ups
 /// count as events.
 pub(crate) fn wait_for(socket: impl AsFd, events: PollFlags, until: Nanos) -> io::Result<bool> {
+    wait_for_any(&mut [PollFd::new(socket.as_fd(), events)], until)
+}
+
+/// Waits at most until `until`, and at most a tick, for the events of any of several sockets;
+/// errors and hang-ups count as events.
+pub(crate) fn wait_for_any(polled: &mut [PollFd<'_>], until: Nanos) -> io::Result<bool> {
     let left = until.saturating_sub(clock::monotonic()).min(TICK);
-    let mut polled = [PollFd::new(socket.as_fd(), events)];
-    match ppoll(&mut polled, Some(TimeSpec::from(left.as_duration())), None) {
+    match ppoll(polled, Some(TimeSpec::from(left.as_duration())), None) {
         Ok(ready) => Ok(ready > 0),
         Err(Errno::EINTR) => Ok(false),
         Err(e) => Err(e.into()),

@@ -1,4 +1,5 @@
-//! One trial on this host: flow sides are opened, run on threads of their own, and reported.
+//! One trial on this host: flow sides are opened, run on threads of their own, and reported. The
+//! sides of a collective's rank share a thread.
 //!
 //! Owns the data ports (they close with the trial), the shared halt, and the counters around the
 //! load. Never runs longer than [`LONGEST_TRIAL`], and never makes up an address: a side without a
@@ -12,11 +13,14 @@ use dataplane::bulk::{Sink, Source};
 use dataplane::counters::{self, CountersError, HostSnapshot, InterfaceCounters, ProcessTree};
 use dataplane::datagram::{Receiver, Sender};
 use dataplane::echo::{EchoClient, EchoServer};
-use dataplane::exchange::{ExchangeInitiator, ExchangeResponder};
+use dataplane::exchange::{
+    EndReport, ExchangeInitiator, ExchangeResponder, Member, MemberEnd, PartReport,
+};
 use dataplane::iperf3::{Iperf3Client, WayRecord};
 use dataplane::sessions::{Acceptor, Opener};
 use dataplane::{FlowError, Halt, Side, Window, clock};
 use measure::Nanos;
+use trial::Exchange;
 use trial::record::{FlowRecord, Usage};
 
 use super::storage::{Files, Job, StorageClient, StorageServer};
@@ -58,7 +62,14 @@ struct Before {
 /// Result of a side's thread.
 struct Done {
     ready: Nanos,
-    report: Result<Parts, String>,
+    reports: Vec<SideReport>,
+}
+
+/// Report of one flow's side.
+struct SideReport {
+    flow: u16,
+    begins: bool,
+    report: Result<FlowRecord, String>,
 }
 
 impl Trial {
@@ -94,11 +105,30 @@ impl Trial {
             host: counters::host().map_err(uncounted)?,
             interfaces: counters::interfaces(&self.interfaces).map_err(uncounted)?,
         };
-        let mut threads = Vec::with_capacity(self.sides.len());
-        for OpenSide { flow, begins, name, run, .. } in self.sides.drain(..) {
+        let (mut alone, mut ends) = (Vec::new(), Vec::new());
+        for OpenSide { flow, begins, name, work, .. } in self.sides.drain(..) {
+            match work {
+                SideWork::Alone(run) => alone.push((flow, begins, name, run)),
+                SideWork::Member(end) => ends.push(*end),
+            }
+        }
+        let members = Member::gather(ends)
+            .map_err(|cause| Failed::because("start a collective", cause).unavailable())?;
+        let mut threads = Vec::with_capacity(alone.len() + members.len());
+        for (flow, begins, name, run) in alone {
             let halt = self.halt.clone();
-            let thread = spawn(&format!("{name} {flow}"), move || run_side(run, window, &halt))?;
-            threads.push(RunningSide { flow, begins, thread });
+            let work = move || run_side(flow, begins, run, window, &halt);
+            threads.push(RunningSide {
+                flow,
+                begins,
+                thread: spawn(&format!("{name} {flow}"), work)?,
+            });
+        }
+        for member in members {
+            let halt = self.halt.clone();
+            let (flow, name) = (member.flow(), format!("rank {}", member.rank()));
+            let thread = spawn(&name, move || run_member(member, window, &halt))?;
+            threads.push(RunningSide { flow, begins: false, thread });
         }
         let halt = self.halt.clone();
         let usage = spawn("usage", move || usage_over(window, &halt))?;
@@ -118,17 +148,15 @@ impl Trial {
         let interfaces = counters::interfaces(&self.interfaces).map_err(uncounted)?;
         let mut reports = Vec::with_capacity(running.threads.len());
         for RunningSide { flow, begins, thread } in running.threads {
-            let Done { ready, report } = thread.join().unwrap_or_else(|panic| Done {
-                ready: running.window.start,
-                report: Err(format!("the flow's thread panicked: {}", panic_text(&*panic))),
+            let Done { ready, reports: of_thread } = thread.join().unwrap_or_else(|panic| {
+                let report = Err(format!("the flow's thread panicked: {}", panic_text(&*panic)));
+                let ready = running.window.start;
+                Done { ready, reports: vec![SideReport { flow, begins, report }] }
             });
-            let put = |(flow, report)| FlowReport { flow, begins, ready, report };
-            match report {
-                Ok(parts) => {
-                    reports.extend(parts.into_iter().map(|(flow, it)| put((flow, Ok(it)))));
-                }
-                Err(why) => reports.push(put((flow, Err(why)))),
-            }
+            reports.extend(of_thread.into_iter().map(|side| {
+                let SideReport { flow, begins, report } = side;
+                FlowReport { flow, begins, ready, report }
+            }));
         }
         let usage =
             running.usage.join().unwrap_or_else(|_| Ok(Usage::default())).map_err(uncounted)?;
@@ -180,14 +208,34 @@ fn spawn<T: Send + 'static>(
         .map_err(Failed::to(format!("start thread `{name}`")))
 }
 
-fn run_side(run: Run, window: Window, halt: &Halt) -> Done {
+fn run_side(flow: u16, begins: bool, run: Run, window: Window, halt: &Halt) -> Done {
     let ready = clock::monotonic();
-    let report = run(window, halt).map_err(|fault| {
-        // One broken side makes the trial a failure: the others need not go on.
-        halt.ask();
-        describe_error(&fault)
-    });
-    Done { ready, report }
+    let reports = match run(window, halt) {
+        Ok(parts) => {
+            let put = |(flow, record)| SideReport { flow, begins, report: Ok(record) };
+            parts.into_iter().map(put).collect()
+        }
+        Err(fault) => vec![SideReport { flow, begins, report: Err(broken(&fault, halt)) }],
+    };
+    Done { ready, reports }
+}
+
+/// Runs a rank of a collective.
+fn run_member(member: Member, window: Window, halt: &Halt) -> Done {
+    let ready = clock::monotonic();
+    let put = |PartReport { flow, begins, report }| {
+        let report = report.map_err(|fault| broken(&fault, halt));
+        let record = |end: EndReport| if begins { end.of_caller() } else { end.of_waiter() };
+        SideReport { flow, begins, report: report.map(|end| FlowRecord::Exchange(record(end))) }
+    };
+    Done { ready, reports: member.run(window, halt).into_iter().map(put).collect() }
+}
+
+/// Ends the trial's other sides, and describes why this one broke.
+fn broken(fault: &FlowError, halt: &Halt) -> String {
+    // One broken side makes the trial a failure: the others need not go on.
+    halt.ask();
+    describe_error(fault)
 }
 
 /// Measures how busy the host was from the load's start to its end.
@@ -236,15 +284,29 @@ struct OpenSide {
     begins: bool,
     name: &'static str,
     port: u16,
-    run: Run,
+    work: SideWork,
+}
+
+/// Work of an open side.
+enum SideWork {
+    /// On a thread of its own.
+    Alone(Run),
+    /// As a connection of a collective's rank.
+    Member(Box<MemberEnd>),
 }
 
 impl OpenSide {
     fn open(order: &Order, begins: bool, files: &Files, halt: &Halt) -> Result<Self, Failed> {
         let (flow, name) = (order.identity.flow, order.flow.side(begins));
         check_addresses(name, order)?;
-        match open(order, begins, files, halt) {
-            Ok((port, run)) => Ok(Self { flow, begins, name, port, run }),
+        let opened = match &order.flow {
+            Work::Exchange(exchange) if exchange.collective.is_some() => {
+                open_member(order, exchange, begins)
+            }
+            _ => open(order, begins, files, halt).map(|(port, run)| (port, SideWork::Alone(run))),
+        };
+        match opened {
+            Ok((port, work)) => Ok(Self { flow, begins, name, port, work }),
             Err(cause) => Err(unopened(name, order, cause)),
         }
     }
@@ -298,6 +360,17 @@ fn open(order: &Order, begins: bool, files: &Files, halt: &Halt) -> Result<(u16,
             Ok((0, Box::new(run)))
         }
     }
+}
+
+/// Opens one connection of a collective's rank; returns its data port and the end.
+fn open_member(
+    order: &Order,
+    exchange: &Exchange,
+    begins: bool,
+) -> Result<(u16, SideWork), FlowError> {
+    let end = order.with(exchange.clone());
+    let opened = if begins { MemberEnd::connect(&end) } else { MemberEnd::listen(&end) }?;
+    Ok((opened.port(), SideWork::Member(Box::new(opened))))
 }
 
 fn side<S>(

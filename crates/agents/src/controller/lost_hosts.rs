@@ -61,9 +61,11 @@ impl LostHosts {
 }
 
 /// True if each flow is measured independently: exchanges and floods, where a missing flow only
-/// means one result less. A background load or a search's frames cannot be left out.
+/// means one result less. A background load, a search's frames or a rank of a collective cannot be
+/// left out.
 fn is_many_of_a_kind(trial: &Trial) -> bool {
-    let exchange = |flow: &Flow| matches!(flow.kind, FlowKind::Exchange(_));
+    let exchange =
+        |flow: &Flow| matches!(&flow.kind, FlowKind::Exchange(it) if it.collective.is_none());
     let measured = trial.flows.iter().all(|flow| flow.role == Role::Measured);
     measured && (trial.gate == Gate::Flood || trial.flows.iter().all(exchange))
 }
@@ -106,7 +108,7 @@ const NO_RECORD: &str = "a host is gone, and of one of its flows there is no rec
 #[cfg(test)]
 mod tests {
     use measure::{ByteCount, Nanos};
-    use trial::{Bulk, Carrier, Exchange};
+    use trial::{Bulk, Carrier, Collective, Exchange, RankPair};
 
     use super::*;
 
@@ -176,6 +178,14 @@ mod tests {
         let streams = || vec![flow(1, 1, 2, bulk()), flow(2, 3, 4, bulk())];
         assert!(nothing(&trial(streams(), Gate::Strict)));
         assert!(!nothing(&trial(streams(), Gate::Flood)));
+        let mut ranks = vec![flow(1, 1, 2, exchange()), flow(2, 3, 4, exchange())];
+        for flow in &mut ranks {
+            if let FlowKind::Exchange(exchange) = &mut flow.kind {
+                let (collective, ranks) = (Collective::AllReduceRing, 4);
+                exchange.collective = Some(RankPair { collective, ranks, from: 0, to: 1 });
+            }
+        }
+        assert!(nothing(&trial(ranks, Gate::Strict)), "a collective without a rank");
         let mut beside =
             trial(vec![flow(1, 3, 4, exchange()), flow(2, 1, 2, exchange())], Gate::Strict);
         beside.flows[1].role = Role::Load;

@@ -20,7 +20,7 @@ use crate::stream::{abort, wait_for};
 use crate::{FlowError, Halt, Window, clock};
 
 /// Maximum octets of one read or write.
-const CHUNK_OCTETS: usize = 256 << 10;
+pub(super) const CHUNK_OCTETS: usize = 256 << 10;
 
 /// Remaining state of a round.
 struct Round {
@@ -30,7 +30,7 @@ struct Round {
 }
 
 /// Result of a read or a write.
-enum Moved {
+pub(super) enum Moved {
     /// Number of octets moved.
     Octets(u64),
     /// No octets could be moved now.
@@ -111,7 +111,8 @@ fn wanted(round: &Round) -> PollFlags {
     events
 }
 
-fn send(mut tcp: &TcpStream, from: &[u8], left: u64) -> io::Result<Moved> {
+/// Sends at most `left` octets.
+pub(super) fn send(mut tcp: &TcpStream, from: &[u8], left: u64) -> io::Result<Moved> {
     if left == 0 {
         return Ok(Moved::Nothing);
     }
@@ -124,7 +125,8 @@ fn send(mut tcp: &TcpStream, from: &[u8], left: u64) -> io::Result<Moved> {
     }
 }
 
-fn receive(mut tcp: &TcpStream, into: &mut [u8], left: u64) -> io::Result<Moved> {
+/// Receives at most `left` octets.
+pub(super) fn receive(mut tcp: &TcpStream, into: &mut [u8], left: u64) -> io::Result<Moved> {
     if left == 0 {
         return Ok(Moved::Nothing);
     }
@@ -138,7 +140,7 @@ fn receive(mut tcp: &TcpStream, into: &mut [u8], left: u64) -> io::Result<Moved>
 }
 
 /// Decides whether the peer's load and ours are over, or the peer broke off early.
-fn broken_off(window: Window) -> io::Result<Nanos> {
+pub(super) fn broken_off(window: Window) -> io::Result<Nanos> {
     let left = window.stop.saturating_sub(clock::monotonic());
     if left > APART {
         return Err(io::Error::new(ErrorKind::UnexpectedEof, "the peer left during the load"));
@@ -147,7 +149,7 @@ fn broken_off(window: Window) -> io::Result<Nanos> {
 }
 
 /// Sends nothing more, and reads the peer's remaining data, so that its end sees no reset.
-fn finish(tcp: &TcpStream, window: Window, halt: &Halt) {
+pub(super) fn finish(tcp: &TcpStream, window: Window, halt: &Halt) {
     // A peer that has closed already needs no shutdown.
     let _ = tcp.shutdown(Shutdown::Write);
     let mut rest = vec![0; CHUNK_OCTETS];

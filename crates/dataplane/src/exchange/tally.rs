@@ -1,4 +1,4 @@
-//! Receipts of one end: whole messages, their rounds, and the payload of each interval.
+//! Receipts of one end: whole messages or parts, their rounds, and the payload of each interval.
 //!
 //! Never reads a clock: every time is passed in. Pure.
 
@@ -11,6 +11,10 @@ use trial::record::ReceiptRecord;
 use super::EndReport;
 use crate::Window;
 
+/// Most connections of a rank whose distributions of times have all their memory from the
+/// beginning: half a megabyte each. With more of them memory grows as values arrive.
+const ROOMY: usize = 32;
+
 /// Counter of one end's receipts.
 #[derive(Debug)]
 pub(super) struct Tally {
@@ -18,7 +22,9 @@ pub(super) struct Tally {
     interval: Nanos,
     window: Window,
     messages: u64,
+    octets: u64,
     rounds: Histogram,
+    finishes: Histogram,
     intervals: Vec<u64>,
 }
 
@@ -30,9 +36,17 @@ impl Tally {
             interval: exchange.interval,
             window,
             messages: 0,
+            octets: 0,
             rounds: Histogram::new(),
+            finishes: Histogram::growing(),
             intervals: vec![0; load.0.div_ceil(exchange.interval.0) as usize],
         }
+    }
+
+    /// Creates a counter of a collective's parts, for one of `connections` of a rank.
+    pub(super) fn of_parts(exchange: &Exchange, window: Window, connections: usize) -> Self {
+        let times = || if connections > ROOMY { Histogram::growing() } else { Histogram::new() };
+        Self { rounds: times(), finishes: times(), ..Self::new(exchange, window) }
     }
 
     /// Counts payload that arrived at `now`; payload outside the load is ignored.
@@ -50,8 +64,21 @@ impl Tally {
     pub(super) fn whole(&mut self, began: Nanos, now: Nanos) {
         if now < self.window.stop {
             self.messages += 1;
+            self.octets += self.size;
             self.rounds.record(now.saturating_sub(began));
         }
+    }
+
+    /// Counts a part of a collective that a step awaited, `took` after the step's begin.
+    pub(super) fn part(&mut self, octets: u64, took: Nanos) {
+        self.messages += 1;
+        self.octets += octets;
+        self.rounds.record(took);
+    }
+
+    /// Counts a repetition of a collective whose last part came over this connection.
+    pub(super) fn finish(&mut self, took: Nanos) {
+        self.finishes.record(took);
     }
 
     /// Returns all receipts; a load that ended early has only the intervals that began.
@@ -62,9 +89,10 @@ impl Tally {
         EndReport {
             receipt: ReceiptRecord {
                 messages: self.messages,
-                octets: ByteCount(self.messages * self.size),
+                octets: ByteCount(self.octets),
                 elapsed,
                 rounds: self.rounds,
+                finishes: self.finishes,
                 intervals: self.intervals.into_iter().map(ByteCount).collect(),
                 ..ReceiptRecord::default()
             },
@@ -102,5 +130,19 @@ mod tests {
         assert_eq!(report.rounds.max(), Nanos(199));
         assert_eq!(report.intervals, [600, 400, 50].map(ByteCount));
         assert_eq!(report.elapsed, Nanos(250));
+    }
+
+    #[test]
+    fn parts_have_their_own_sizes() {
+        let (message, interval) = (ByteCount(1000), Nanos(100));
+        let exchange = Exchange { message, interval, carrier: Carrier::Tcp, collective: None };
+        let window = Window { start: Nanos(0), stop: Nanos(200), closed: Nanos(300) };
+        let mut tally = Tally::of_parts(&exchange, window, ROOMY + 1);
+        tally.part(125, Nanos(40));
+        tally.part(126, Nanos(60));
+        tally.finish(Nanos(100));
+        let report = tally.report(window.stop).receipt;
+        assert_eq!((report.messages, report.octets), (2, ByteCount(251)));
+        assert_eq!((report.rounds.max(), report.finishes.count()), (Nanos(60), 1));
     }
 }

@@ -5,6 +5,7 @@
 
 mod any_results;
 mod bulk;
+mod collective;
 mod counters;
 mod datagram;
 mod echo;

@@ -128,14 +128,6 @@ pub enum SpecProblem {
         /// The receiving port.
         port: String,
     },
-    /// Only simulated hosts can carry out what is requested.
-    #[error("carry out {what} on testbed `{testbed}`: only simulated hosts can so far")]
-    OnlySimulated {
-        /// `collective `alltoall``
-        what: String,
-        /// Name of the topology.
-        testbed: String,
-    },
     /// The testbed has a cable and no device.
     #[error("do something to a device on testbed `{testbed}`: it has none")]
     NoDeviceToFail {
@@ -272,7 +264,6 @@ impl SpecProblem {
                  anything else give the host an agent"
                     .to_owned()
             }
-            Self::OnlySimulated { .. } => MODEL_INSTEAD.to_owned(),
             Self::NoDeviceToFail { .. } => {
                 "name a testbed with a device, such as lab:bridge".to_owned()
             }
@@ -319,10 +310,6 @@ impl SpecProblem {
         }
     }
 }
-
-/// Advice for what only simulated hosts can do.
-const MODEL_INSTEAD: &str =
-    "measure a model of the network (--testbed sim:…), or its pairs by --arrangement sweep";
 
 /// Advice for a port with too few addresses.
 fn with_block(version: IpVersion) -> String {

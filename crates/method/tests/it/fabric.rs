@@ -469,7 +469,9 @@ fn what_can_not_be_done_is_refused_beforehand() {
         collective_sizes: vec![ByteCount(8)],
         ..spec(&["sweep"])
     };
-    check(collective, &ports, "only simulated hosts can");
+    let carrier = Carrier::Datagrams { credits: 8 };
+    check(FabricSpec { carrier, ..collective.clone() }, &ports, "the carrier of a collective is");
+    StudySpec::Fabric(collective).check(&ports).expect("real hosts carry collectives out");
     let cable = Topology { devices: Vec::new(), ..topology(2, true) };
     check(spec(&["sweep"]), &cable, "the arrangement is sweep");
     check(spec(&["neighbours"]), &topology(1, false), "find two ports");

@@ -6,6 +6,7 @@
 mod agents;
 mod campaigns;
 mod changes;
+mod collectives;
 mod dumbbell;
 mod fat_tree;
 mod frames;

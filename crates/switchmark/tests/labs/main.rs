@@ -12,6 +12,7 @@ mod buffer_kernel;
 mod bufferbloat;
 mod cli_lab;
 mod clusters;
+mod collectives;
 mod conformance;
 mod containers;
 mod controller;

@@ -144,6 +144,12 @@ impl Schedule {
         }
     }
 
+    /// Ranks with which a rank exchanges something, the barrier's included.
+    pub fn peers(&self, rank: u32) -> BTreeSet<u32> {
+        let steps = (0..self.steps_and_barrier()).map(|at| self.step(rank, at));
+        steps.flat_map(|step| [step.send, step.receive]).flatten().map(|part| part.peer).collect()
+    }
+
     /// Pairs of ranks that exchange something, each once and the lower rank first; the barrier's
     /// included.
     pub fn pairs(&self) -> BTreeSet<[u32; 2]> {

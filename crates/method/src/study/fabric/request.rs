@@ -59,9 +59,9 @@ pub struct Fabric {
     /// Carrier of the messages: tcp, datagrams[:CREDITS] [default: tcp]
     #[arg(long, value_name = "WHAT")]
     pub carrier: Option<Given<Carrier>>,
-    /// Collectives among the ports, as simulated hosts carry them out: allreduce:ring,
-    /// allreduce:halving-doubling, allreduce:tree, allgather, reduce-scatter, alltoall, broadcast
-    /// [default: none; with it only a sweep of the pairs beside]
+    /// Collectives among the ports: allreduce:ring, allreduce:halving-doubling, allreduce:tree,
+    /// allgather, reduce-scatter, alltoall, broadcast [default: none; with it only a sweep of the
+    /// pairs beside]
     #[arg(long = "collective", value_name = "LIST", value_delimiter = ',')]
     #[serde(rename = "collective")]
     pub collectives: Vec<Given<Collective>>,

@@ -171,7 +171,7 @@ impl FabricSpec {
             self.between.check(patterns, device, topology)?;
             let ports = self.between.among(&topology.ports_of(device));
             self.check_ports(device, ports.len(), topology)?;
-            collective::check_ports(self, device, ports.len(), topology)?;
+            collective::check_ports(self, device, ports.len())?;
         }
         Ok(())
     }
