@@ -108,7 +108,7 @@ impl Side for ExchangeResponder {
         check(&end.flow)?;
         Ok(Self(match end.flow.carrier {
             Carrier::Tcp => {
-                let newcomers = Newcomers::listen(end.local, end.peer())?;
+                let newcomers = Newcomers::listen(end.local, end.seen_peer())?;
                 // A connection inherits its listener's congestion control.
                 control_congestion(newcomers.listener(), CONGESTION_CONTROL)?;
                 Waiting::Tcp { newcomers, end: end.clone() }

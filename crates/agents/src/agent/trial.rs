@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::thread::{self, JoinHandle};
 
-use dataplane::bulk::{Sink, Source};
+use dataplane::bulk::{CalledSource, CallingSink, Sink, Source};
 use dataplane::counters::{self, CountersError, HostSnapshot, InterfaceCounters, ProcessTree};
-use dataplane::datagram::{Receiver, Sender};
+use dataplane::datagram::{CalledSender, CallingReceiver, Receiver, Sender};
 use dataplane::echo::{EchoClient, EchoServer};
 use dataplane::exchange::{ExchangeInitiator, ExchangeResponder};
 use dataplane::iperf3::{Iperf3Client, WayRecord};
@@ -240,10 +240,12 @@ struct OpenSide {
 
 impl OpenSide {
     fn open(order: &Order, begins: bool, files: &Files, halt: &Halt) -> Result<Self, Failed> {
-        let (flow, name) = (order.identity.flow, order.flow.side(begins));
+        let sends = begins != order.opening.by_receiver;
+        let (flow, name) = (order.identity.flow, order.flow.side(sends));
         check_addresses(name, order)?;
         match open(order, begins, files, halt) {
-            Ok((port, run)) => Ok(Self { flow, begins, name, port, run }),
+            // A report is the sending side's or the receiving side's, whichever called.
+            Ok((port, run)) => Ok(Self { flow, begins: sends, name, port, run }),
             Err(cause) => Err(unopened(name, order, cause)),
         }
     }
@@ -263,6 +265,9 @@ fn unopened(side: &'static str, order: &Order, cause: FlowError) -> Failed {
 /// Opens a side of any kind; returns its data port and its work.
 fn open(order: &Order, begins: bool, files: &Files, halt: &Halt) -> Result<(u16, Run), FlowError> {
     use FlowRecord::{Bulk, Datagrams, Echo, Exchange, Storage};
+    if order.opening.by_receiver {
+        return open_called(order, begins, halt);
+    }
     match (&order.flow, begins) {
         (Work::Echo(flow), false) => {
             side::<EchoServer>(order, flow, halt, |server| Echo(server.into()))
@@ -293,6 +298,25 @@ fn open(order: &Order, begins: bool, files: &Files, halt: &Halt) -> Result<(u16,
                 client.run(window, halt).map(|ways| ways.into_iter().map(parts).collect())
             };
             Ok((0, Box::new(run)))
+        }
+    }
+}
+
+/// Opens a side of a flow whose receiver begins.
+fn open_called(order: &Order, begins: bool, halt: &Halt) -> Result<(u16, Run), FlowError> {
+    use FlowRecord::{Bulk, Datagrams};
+    match (&order.flow, begins) {
+        (Work::Datagrams(flow), false) => side::<CalledSender>(order, flow, halt, Datagrams),
+        (Work::Datagrams(flow), true) => side::<CallingReceiver>(order, flow, halt, Datagrams),
+        (Work::Bulk(flow), false) => {
+            side::<CalledSource>(order, flow, halt, |source| Bulk(source.record))
+        }
+        (Work::Bulk(flow), true) => {
+            side::<CallingSink>(order, flow, halt, |sink| Bulk(sink.record))
+        }
+        _ => {
+            let why = "let the receiver begin: only datagrams and TCP streams can be called for";
+            Err(FlowError::Unsuitable(why.to_owned()))
         }
     }
 }

@@ -213,9 +213,12 @@ pub fn carry_out(
         Some(times) => another_time::runs(store, times, opened.topology(), studies)?,
         None => Vec::new(),
     };
-    let doubts = preflight::check(&mut opened, place, studies)?;
+    let noted = preflight::check(&mut opened, place, studies)?;
     if !data.quiet {
-        for doubt in &doubts {
+        for direction in &noted.directions {
+            print_stderr(&format!("{direction}\n"));
+        }
+        for doubt in &noted.doubts {
             print_stderr(&format!("warning: {doubt}\n"));
         }
     }
@@ -232,7 +235,7 @@ pub fn carry_out(
             }
             let label = run.label.clone();
             let mut meta = describe(run, &opened)?;
-            meta.notes.extend(doubts);
+            meta.notes.extend(noted.into_notes());
             hold(&mut opened, store, &meta, place)?;
             if !data.quiet {
                 print_stderr(&before::summary(place, &meta.studies, &meta.topology));
