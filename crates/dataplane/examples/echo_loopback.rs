@@ -32,7 +32,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let end = |port, schedule| {
         let asked = Echo { protocol, frame_size, schedule, messages: None };
         let flow = Requests { asked, least_gap_ns: 0.0 };
-        End { local: HERE, remote: SocketAddr::new(HERE, port), identity, flow }
+        End {
+            local: HERE,
+            remote: SocketAddr::new(HERE, port),
+            opening: dataplane::opening::Opening::PLAIN,
+            identity,
+            flow,
+        }
     };
     let reflector = (protocol != Protocol::Icmp)
         .then(|| EchoServer::open(&end(0, Schedule::Greedy), &Halt::new()))

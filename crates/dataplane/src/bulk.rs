@@ -4,10 +4,12 @@
 //! bytes of each interval at the receiver. Never sets a buffer size, so that the kernel tunes it as
 //! for any program, and never decides what limited a stream.
 
+mod answering;
 mod info;
 pub(crate) mod sink;
 mod source;
 
+pub use answering::{CalledSource, CallingSink};
 pub use sink::Sink;
 pub use source::Source;
 

@@ -7,6 +7,7 @@
 //! the receiver's `unique` plus the lost frames is `sent`, because only a frame that the kernel
 //! took uses a number.
 
+mod answering;
 mod batch;
 mod choice;
 mod frames;
@@ -30,6 +31,7 @@ mod turns;
 mod udp_socket;
 mod way;
 
+pub use answering::{CalledSender, CallingReceiver};
 pub use receiver::Receiver;
 pub use sender::Sender;
 pub(crate) use way::Way;

@@ -51,13 +51,20 @@ pub struct EchoServerReport {
     pub answered: u64,
     /// Other packets received at the port; never answered.
     pub rejected: Rejected,
+    /// Source of the requests, if it is not the client's own address.
+    #[serde(default)]
+    pub seen_from: Option<IpAddr>,
+    /// Requests of the flow from another address or port than the first; never answered.
+    #[serde(default)]
+    pub remapped: u64,
 }
 
 impl From<EchoServerReport> for EchoRecord {
     /// The flow's record as its server knows it: its `answers` are those that left.
-    fn from(EchoServerReport { answered, rejected }: EchoServerReport) -> Self {
-        let answers = SequenceCounts { unique: answered, ..SequenceCounts::default() };
-        Self { answers, rejected, ..Self::default() }
+    fn from(report: EchoServerReport) -> Self {
+        let answers = SequenceCounts { unique: report.answered, ..SequenceCounts::default() };
+        let EchoServerReport { rejected, seen_from, remapped, .. } = report;
+        Self { answers, rejected, seen_from, remapped, ..Self::default() }
     }
 }
 

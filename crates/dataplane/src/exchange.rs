@@ -152,7 +152,7 @@ fn rest_until_start(window: Window, halt: &Halt) {
 
 /// Listens for a flow's only peer.
 fn listen(end: &End<Exchange>) -> Result<Newcomers, FlowError> {
-    let newcomers = Newcomers::listen(end.local, end.peer())?;
+    let newcomers = Newcomers::listen(end.local, end.seen_peer())?;
     // A connection inherits its listener's congestion control.
     control_congestion(newcomers.listener(), CONGESTION_CONTROL)?;
     Ok(newcomers)

@@ -23,6 +23,7 @@ mod hello;
 pub mod iperf3;
 mod mapping;
 mod newcomers;
+pub mod opening;
 mod packet_ring;
 pub mod sessions;
 mod socket;
@@ -38,6 +39,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use measure::Nanos;
+use opening::Opening;
 use serde::{Deserialize, Serialize};
 
 /// Working time of a flow's side, on this host's monotonic clock.
@@ -70,6 +72,9 @@ pub struct End<F> {
     pub remote: SocketAddr,
     /// Identity in every packet of the flow; packets without it are rejected.
     pub identity: Identity,
+    /// Way in which the conversation is opened.
+    #[serde(default)]
+    pub opening: Opening,
     /// Flow specification; the same at both ends.
     pub flow: F,
 }
@@ -80,9 +85,23 @@ impl<F> End<F> {
         self.remote.ip()
     }
 
+    /// Address from which the peer's packets arrive.
+    pub fn seen_peer(&self) -> IpAddr {
+        self.opening.translated.unwrap_or(self.remote.ip())
+    }
+
+    /// True if a packet from `source` that carries the trial's token is answered: one of the peer,
+    /// or of a router beside this end that translates the peer's address.
+    pub fn may_answer(&self, source: IpAddr) -> bool {
+        (source == self.peer() && !self.opening.only_translated)
+            || self.opening.translated == Some(source)
+            || opening::is_translated(self.local, self.peer(), source)
+    }
+
     /// Returns the same end with another flow specification.
     pub const fn with<G>(&self, flow: G) -> End<G> {
-        End { local: self.local, remote: self.remote, identity: self.identity, flow }
+        let Self { local, remote, identity, opening, .. } = *self;
+        End { local, remote, identity, opening, flow }
     }
 }
 

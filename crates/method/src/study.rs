@@ -54,7 +54,7 @@ use rows::Row;
 use session::{Ask, Session, Tried};
 use ways::{Link, Way, Ways};
 
-pub use between::Between;
+pub use between::{Between, Directions};
 pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
 pub use campaign::CampaignSpec;
 pub use depth::DepthSpec;

@@ -254,6 +254,8 @@ impl Echo {
                 Carrier::Streams(_, segment) => Some(segment),
                 Carrier::Frames(_) => None,
             },
+            seen_from: None,
+            remapped: 0,
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::cli::{Failure, lone};
 pub use emulator::{Effort, Limits};
 pub use generator::Calibration;
 pub use line_rates::{LineRates, Place};
-pub use readiness::{Checked, Finding, Spoils, State, page as readiness_page};
+pub use readiness::{Checked, DIRECTIONS, Finding, Spoils, State, page as readiness_page};
 
 use outliers::Difference;
 use paths::BestRates;
@@ -114,6 +114,11 @@ fn check(
     for passage in passages.iter_mut().filter(|passage| !may_probe(&passage.from)) {
         // Pings take packet sockets too; UDP takes no right.
         (passage.small, passage.full) = (passage.served, passage.served);
+        passage.forward.iter_mut().for_each(|way| way.icmp = way.udp);
     }
+    for passage in passages.iter_mut().filter(|passage| !may_probe(&passage.to)) {
+        passage.back.iter_mut().for_each(|way| way.icmp = way.udp);
+    }
+    live.learn_openings(paths::openings(&passages));
     Ok(readiness::judge(&topology, facts, &proofs, &passages))
 }

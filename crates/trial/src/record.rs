@@ -12,6 +12,7 @@ mod storage;
 mod usage;
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use measure::reading::{Rejected, Segment, Stamps};
 use measure::sequence::{Conversation, SequenceCounts};
@@ -253,6 +254,13 @@ pub struct EchoRecord {
     /// TCP segment of the connection, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment: Option<Segment>,
+    /// Address from which the server saw the requests, if it was not the client's own: a NAT
+    /// translates it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_from: Option<IpAddr>,
+    /// Requests that came from another address or port than the first: a mapping changed.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub remapped: u64,
 }
 
 /// Record of a one-way flow.

@@ -4,6 +4,7 @@
 //! is a *bypass*: the same hosts without the device.
 
 mod another_time;
+mod opening;
 mod plain;
 mod runs;
 mod text;
@@ -15,6 +16,7 @@ use measure::{ByteCount, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 pub use another_time::AnotherTime;
+pub use opening::Opening;
 pub use runs::{IPERF3, NOTHING, Runs};
 pub use text::NotAPort;
 
@@ -39,6 +41,9 @@ pub struct Topology {
     /// True if agents may not set up ports: settings and addresses are as the hosts have them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub settings_as_found: bool,
+    /// Ways that do not simply open, as they were found before the run; empty if all do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub openings: Vec<Opening>,
 }
 
 /// Linux host with at least one test port.

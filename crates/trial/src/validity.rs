@@ -283,6 +283,9 @@ fn flow_defects(flow: &Flow, record: &FlowRecord, trial: &Trial) -> Result<Vec<D
     {
         return Ok(vec![defect]);
     }
+    if let FlowRecord::Echo(EchoRecord { remapped: frames @ 1.., .. }) = record {
+        return Ok(vec![Defect::MappingChanged { flow: flow.id, frames: *frames }]);
+    }
     if arrived == 0 {
         return Ok(vec![Defect::NothingReceived { flow: flow.id }]);
     }

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use dataplane::echo::Requests;
-use dataplane::iperf3;
+use dataplane::opening::Opening;
+use dataplane::{iperf3, opening};
 use measure::Nanos;
 use netlink::Netlink;
 use trial::topology::AddressBlock;
@@ -81,7 +82,7 @@ impl Bounds {
             let asked = match &order.flow {
                 Work::Echo(requests) => requests_bits(requests),
                 // Acknowledgements; a source of such a flow is refused if there is a limit.
-                _ if answers.is_none() => continue,
+                _ if answers.is_none() != order.opening.by_receiver => continue,
                 Work::Datagrams(traffic) => datagrams_bits(&traffic.asked),
                 // Counted whichever end sends it.
                 Work::Iperf3(test) => test.ways.iter().map(way_bits).sum(),
@@ -93,6 +94,27 @@ impl Bounds {
         Ok(load)
     }
 
+    /// Lets a reflector hear a peer to which the way leaves by no test port, as long as a router on
+    /// the reflector's own subnet translates it: only that router is answered then.
+    pub fn hear_translated(&self, orders: &mut [Order]) {
+        for order in orders {
+            let is_plain = order.opening == Opening::PLAIN;
+            if is_plain && matches!(order.flow, Work::Echo(_)) && self.leaves_elsewhere(order) {
+                order.opening.only_translated = true;
+            }
+        }
+    }
+
+    /// True if the way to the order's peer leaves by an interface that is no test port.
+    fn leaves_elsewhere(&self, order: &Order) -> bool {
+        let way = || {
+            let mut kernel = Netlink::open().ok()?;
+            let route = kernel.route_to(order.peer(), Some(order.local), 0, 0, UDP).ok()?;
+            kernel.links().ok()?.into_iter().find(|link| link.index == route.index)
+        };
+        way().is_some_and(|link| !self.terms.interfaces.contains(&link.name))
+    }
+
     /// Returns the index of the interface between two ends; zero if no route is known, so that
     /// nothing can leave.
     fn check_ends(&self, order: &Order) -> Result<u32, Failed> {
@@ -101,6 +123,15 @@ impl Bounds {
             if !self.terms.cover(address) {
                 return Err(stranger(flow, address));
             }
+        }
+        let peer = match order.opening.translated {
+            Some(seen) if !self.terms.cover(seen) && !opening::is_beside(own, seen) => {
+                return Err(translated_away(flow, peer, seen));
+            }
+            seen => seen.unwrap_or(peer),
+        };
+        if order.opening.only_translated {
+            return Ok(0);
         }
         let look = |cause| Failed::because(format!("look up the way of flow {flow}"), cause);
         let mut kernel = Netlink::open().map_err(look)?;
@@ -151,6 +182,15 @@ impl Bounds {
         }
         Ok(())
     }
+}
+
+/// Builds the refusal of a peer that a NAT puts outside the testbed.
+fn translated_away(flow: u16, peer: IpAddr, seen: IpAddr) -> Failed {
+    let words = format!(
+        "take part in flow {flow}: {peer} is translated to {seen}, an address outside the testbed: \
+         in no subnet of this port, and nobody's in the testbed file"
+    );
+    Failed::new(words).unavailable()
 }
 
 fn stranger(flow: u16, address: IpAddr) -> Failed {

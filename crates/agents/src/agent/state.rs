@@ -112,7 +112,7 @@ impl AgentState {
             Ask::Listen { interfaces, mark } => self.listen(&interfaces, mark),
             Ask::CableProbe { mark, ports } => self.probe(mark, &ports),
             Ask::Heard => self.collect_frames(),
-            Ask::Prepare { receivers, interfaces } => self.prepare(&receivers, interfaces),
+            Ask::Prepare { mut receivers, interfaces } => self.prepare(&mut receivers, interfaces),
             Ask::Connect { senders } => self.connect(&senders),
             Ask::Start { window } => {
                 let longest = self.bounds.as_ref().map(|bounds| bounds.longest(LONGEST_TRIAL));
@@ -136,8 +136,9 @@ impl AgentState {
         }
     }
 
-    fn prepare(&mut self, receivers: &[Order], interfaces: Vec<String>) -> Handled {
+    fn prepare(&mut self, receivers: &mut [Order], interfaces: Vec<String>) -> Handled {
         self.trial = None;
+        self.bounds("prepare")?.hear_translated(receivers);
         self.answers = self.bounds("prepare")?.check(receivers, None)?;
         let mut trial = Trial::new(self.cancel.fresh_halt(), interfaces);
         let ports = trial.open(receivers, false, &self.files)?;

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::thread::{self, JoinHandle};
 
-use dataplane::bulk::{Sink, Source};
+use dataplane::bulk::{CalledSource, CallingSink, Sink, Source};
 use dataplane::counters::{self, CountersError, HostSnapshot, InterfaceCounters, ProcessTree};
-use dataplane::datagram::{Receiver, Sender};
+use dataplane::datagram::{CalledSender, CallingReceiver, Receiver, Sender};
 use dataplane::echo::{EchoClient, EchoServer};
 use dataplane::exchange::{
     EndReport, ExchangeInitiator, ExchangeResponder, Member, MemberEnd, PartReport,
@@ -297,7 +297,8 @@ enum SideWork {
 
 impl OpenSide {
     fn open(order: &Order, begins: bool, files: &Files, halt: &Halt) -> Result<Self, Failed> {
-        let (flow, name) = (order.identity.flow, order.flow.side(begins));
+        let sends = begins != order.opening.by_receiver;
+        let (flow, name) = (order.identity.flow, order.flow.side(sends));
         check_addresses(name, order)?;
         let opened = match &order.flow {
             Work::Exchange(exchange) if exchange.collective.is_some() => {
@@ -306,7 +307,8 @@ impl OpenSide {
             _ => open(order, begins, files, halt).map(|(port, run)| (port, SideWork::Alone(run))),
         };
         match opened {
-            Ok((port, work)) => Ok(Self { flow, begins, name, port, work }),
+            // A report is the sending side's or the receiving side's, whichever called.
+            Ok((port, work)) => Ok(Self { flow, begins: sends, name, port, work }),
             Err(cause) => Err(unopened(name, order, cause)),
         }
     }
@@ -326,6 +328,9 @@ fn unopened(side: &'static str, order: &Order, cause: FlowError) -> Failed {
 /// Opens a side of any kind; returns its data port and its work.
 fn open(order: &Order, begins: bool, files: &Files, halt: &Halt) -> Result<(u16, Run), FlowError> {
     use FlowRecord::{Bulk, Datagrams, Echo, Exchange, Sessions, Storage};
+    if order.opening.by_receiver {
+        return open_called(order, begins, halt);
+    }
     match (&order.flow, begins) {
         (Work::Echo(flow), false) => {
             side::<EchoServer>(order, flow, halt, |server| Echo(server.into()))
@@ -371,6 +376,25 @@ fn open_member(
     let end = order.with(exchange.clone());
     let opened = if begins { MemberEnd::connect(&end) } else { MemberEnd::listen(&end) }?;
     Ok((opened.port(), SideWork::Member(Box::new(opened))))
+}
+
+/// Opens a side of a flow whose receiver begins.
+fn open_called(order: &Order, begins: bool, halt: &Halt) -> Result<(u16, Run), FlowError> {
+    use FlowRecord::{Bulk, Datagrams};
+    match (&order.flow, begins) {
+        (Work::Datagrams(flow), false) => side::<CalledSender>(order, flow, halt, Datagrams),
+        (Work::Datagrams(flow), true) => side::<CallingReceiver>(order, flow, halt, Datagrams),
+        (Work::Bulk(flow), false) => {
+            side::<CalledSource>(order, flow, halt, |source| Bulk(source.record))
+        }
+        (Work::Bulk(flow), true) => {
+            side::<CallingSink>(order, flow, halt, |sink| Bulk(sink.record))
+        }
+        _ => {
+            let why = "let the receiver begin: only datagrams and TCP streams can be called for";
+            Err(FlowError::Unsuitable(why.to_owned()))
+        }
+    }
 }
 
 fn side<S>(

@@ -12,8 +12,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use dataplane::Identity;
 use dataplane::echo::Requests;
+use dataplane::opening::Opening;
 use measure::Rate;
-use trial::topology::{PortRef, Topology};
+use trial::topology::{Pair, PortRef, Topology};
 use trial::{Echo, Flow, FlowKind, IpVersion, Protocol, Schedule};
 use wire::MacAddr;
 
@@ -75,9 +76,10 @@ impl Scene<'_> {
             if self.server_of(flow)?.is_some() || self.is_counted_by_device(flow)? {
                 continue;
             }
-            let order = self.order(flow, &flow.to, &flow.from, 0)?;
+            let (begins, waits) = self.ends(flow);
+            let order = self.order(flow, waits, begins, 0)?;
             if !answered_by_kernel(flow) {
-                orders.entry(flow.to.host.clone()).or_default().push(order);
+                orders.entry(waits.host.clone()).or_default().push(order);
             }
         }
         Ok(orders)
@@ -100,10 +102,30 @@ impl Scene<'_> {
                 }
                 None => return Err(refused(flow, "its receiver opened no port")),
             };
-            let order = self.order(flow, &flow.from, &flow.to, port)?;
-            orders.entry(flow.from.host.clone()).or_default().push(order);
+            let (begins, waits) = self.ends(flow);
+            let order = self.order(flow, begins, waits, port)?;
+            orders.entry(begins.host.clone()).or_default().push(order);
         }
         Ok(orders)
+    }
+
+    /// Returns the end that begins, and the end that waits.
+    fn ends<'f>(&self, flow: &'f Flow) -> (&'f PortRef, &'f PortRef) {
+        if self.is_opened_by_receiver(flow) {
+            (&flow.to, &flow.from)
+        } else {
+            (&flow.from, &flow.to)
+        }
+    }
+
+    /// True if only the receiver of the flow's load may begin.
+    fn is_opened_by_receiver(&self, flow: &Flow) -> bool {
+        let pair = Pair { from: flow.from.clone(), to: flow.to.clone() };
+        match &flow.kind {
+            FlowKind::Bulk(_) => self.topology.is_opened_by_receiver(&pair, |way| way.tcp),
+            FlowKind::Datagrams(_) => self.topology.is_opened_by_receiver(&pair, |way| way.udp),
+            FlowKind::Echo(_) | FlowKind::Exchange(_) | FlowKind::Storage(_) => false,
+        }
     }
 
     /// True if a device counts the flow's frames in place of a host.
@@ -124,6 +146,13 @@ impl Scene<'_> {
             local: self.address(flow, own)?,
             remote: SocketAddr::new(self.address(flow, other)?, port),
             identity: Identity { token: self.token, flow: flow.id },
+            opening: Opening {
+                translated: self
+                    .topology
+                    .translated(&Pair { from: other.clone(), to: own.clone() }),
+                by_receiver: self.is_opened_by_receiver(flow),
+                ..Opening::PLAIN
+            },
             flow: match &flow.kind {
                 FlowKind::Echo(echo) => Work::Echo(self.requests(flow, echo)?),
                 FlowKind::Datagrams(datagrams) => {

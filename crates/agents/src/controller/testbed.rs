@@ -11,6 +11,7 @@ use std::path::Path;
 use dataplane::clock;
 use lab::Lab;
 use measure::{Nanos, Rate};
+use trial::topology::Opening;
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::accounts::Accounts;
@@ -149,6 +150,11 @@ impl LiveTestbed {
     /// Sets the run to which disturbances belong from now on.
     pub fn used_by(&mut self, origin: Origin) {
         self.companions.subjects.used_by(origin);
+    }
+
+    /// Sets the ways that do not simply open, as they were found; replaces what was known.
+    pub fn learn_openings(&mut self, openings: Vec<Opening>) {
+        self.topology.openings = openings;
     }
 
     /// Facts about hosts and devices, for the report.

@@ -95,6 +95,7 @@ fn order() -> impl Strategy<Value = Order> {
         local,
         remote: SocketAddr::new(peer, port),
         identity,
+        opening: dataplane::opening::Opening::PLAIN,
         flow,
     })
 }
@@ -165,6 +166,8 @@ fn asker_report() -> impl Strategy<Value = FlowRecord> {
             rejected: Rejected { malformed: sent, foreign: 3 },
             elapsed: Nanos(sent),
             segment: None,
+            seen_from: None,
+            remapped: 0,
         })
     })
 }

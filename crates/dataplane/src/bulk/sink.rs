@@ -45,7 +45,7 @@ impl Side for Sink {
         if end.flow.interval == Nanos::ZERO {
             return Err(FlowError::Unsuitable("count streams every 0ns".to_owned()));
         }
-        let newcomers = Newcomers::listen(end.local, end.peer())?;
+        let newcomers = Newcomers::listen(end.local, end.seen_peer())?;
         Ok(Self { newcomers, end: end.clone() })
     }
 

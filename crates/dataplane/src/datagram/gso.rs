@@ -172,6 +172,7 @@ mod tests {
         End {
             local: cable.address("h1").into(),
             remote: SocketAddr::new(cable.address("h2").into(), PORT),
+            opening: crate::opening::Opening::PLAIN,
             identity: Identity { token: TOKEN, flow: 1 },
             flow,
         }

@@ -27,6 +27,12 @@ pub(super) fn reserve(address: IpAddr, count: u16) -> Result<UdpSocket, FlowErro
         .ok_or_else(|| FlowError::Unsuitable(format!("find {count} udp ports in a row")))
 }
 
+/// Binds a socket to this port.
+pub(super) fn take(address: IpAddr, port: u16) -> Result<UdpSocket, FlowError> {
+    let at = SocketAddr::new(address, port);
+    UdpSocket::bind(at).map_err(|e| FlowError::kernel("bind udp socket to", at, e))
+}
+
 /// Binds sockets at `count` consecutive ports, lowest first. Each accepts what arrives at its port,
 /// so that the kernel sends no port-unreachable message.
 pub(super) fn reserve_each(address: IpAddr, count: u16) -> Result<Vec<UdpSocket>, FlowError> {

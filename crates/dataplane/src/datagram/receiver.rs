@@ -43,6 +43,18 @@ impl Receiver {
     pub fn backend(&self) -> (&'static str, String) {
         (self.backend.as_str(), self.reason.clone())
     }
+
+    /// Opens the counting input at reserved ports, lowest first.
+    pub(super) fn at(spec: &End<Traffic>, reserved: Vec<UdpSocket>) -> Result<Self, FlowError> {
+        let port = reserved[0]
+            .local_addr()
+            .map_err(|e| FlowError::kernel("read the port of udp socket at", spec.local, e))?
+            .port();
+        let (input, backend, reason) = choose(spec, &reserved, port)?;
+        stations::announce(spec.local, &spec.flow)?;
+        let (cpu, identity) = (spec.flow.cpu, spec.identity);
+        Ok(Self { port, cpu, input, backend, reason, reserved, identity })
+    }
 }
 
 impl Side for Receiver {
@@ -53,20 +65,9 @@ impl Side for Receiver {
     /// be had is unavailable. Frames that cannot hold a probe, and addresses of two IP versions,
     /// are unsuitable.
     fn open(spec: &End<Traffic>, _halt: &Halt) -> Result<Self, FlowError> {
-        learning::check_limit(spec.flow.limit)?;
-        frames::check(spec.local.is_ipv6(), spec.flow.asked.headers.vlan, &spec.flow.asked.frames)?;
-        spec.flow.check_spread(spec.local)?;
-        intake::check_versions(spec.local, spec.peer())?;
-        check_conversations(&spec.flow)?;
+        check(spec)?;
         let reserved = ports::reserve_each(spec.local, spec.flow.spread().destination_ports)?;
-        let port = reserved[0]
-            .local_addr()
-            .map_err(|e| FlowError::kernel("read the port of udp socket at", spec.local, e))?
-            .port();
-        let (input, backend, reason) = choose(spec, &reserved, port)?;
-        stations::announce(spec.local, &spec.flow)?;
-        let (cpu, identity) = (spec.flow.cpu, spec.identity);
-        Ok(Self { port, cpu, input, backend, reason, reserved, identity })
+        Self::at(spec, reserved)
     }
 
     /// Lowest port of the flow.
@@ -98,6 +99,15 @@ impl Side for Receiver {
         let drops = intake.close(&mut tally)?;
         Ok(tally.report(self.backend.as_str(), self.reason, window.closed, drops))
     }
+}
+
+/// Refuses frames and addresses that cannot be received.
+pub(super) fn check(spec: &End<Traffic>) -> Result<(), FlowError> {
+    learning::check_limit(spec.flow.limit)?;
+    frames::check(spec.local.is_ipv6(), spec.flow.asked.headers.vlan, &spec.flow.asked.frames)?;
+    spec.flow.check_spread(spec.local)?;
+    intake::check_versions(spec.local, spec.peer())?;
+    check_conversations(&spec.flow)
 }
 
 /// Refuses more conversations than a report has room for.

@@ -50,14 +50,23 @@ pub(super) struct Datagram<'a> {
     pub at: Nanos,
 }
 
+/// Ports and addresses as they arrive: a NAT that translates replaces every source.
+fn seen_spread(spec: &End<Traffic>) -> Spread {
+    let spread = spec.flow.spread();
+    match spec.opening.translated {
+        Some(_) => Spread { sources: None, ..spread },
+        None => spread,
+    }
+}
+
 impl Tally {
     /// Creates the tally of a flow to `port` and the ports above it. Allocates all memory.
     pub(super) fn new(spec: &End<Traffic>, port: u16) -> Self {
         Self {
             identity: spec.identity,
-            peer: SocketAddr::new(spec.peer(), 0),
+            peer: SocketAddr::new(spec.seen_peer(), 0),
             local: SocketAddr::new(spec.local, port),
-            spread: spec.flow.spread(),
+            spread: seen_spread(spec),
             vlan: spec.flow.vlan(),
             layout: layout(spec.local.is_ipv6(), spec.flow.asked.headers.vlan),
             frames: spec.flow.asked.frames.clone(),

@@ -32,7 +32,10 @@ pub(super) fn connect(spec: &End<Traffic>) -> Result<(UdpSocket, SocketAddr), Fl
             spec.local, spec.remote
         )));
     }
-    let udp = ports::reserve(spec.local, spec.flow.spread().source_ports)?;
+    let udp = match spec.opening.called_at {
+        0 => ports::reserve(spec.local, spec.flow.spread().source_ports)?,
+        port => ports::take(spec.local, port)?,
+    };
     udp.connect(spec.remote)
         .map_err(|e| FlowError::kernel("connect udp socket to", spec.remote, e))?;
     socket::dont_fragment(&udp, ipv6)

@@ -4,6 +4,7 @@
 //! Owns the thread and its orders; the carriers interpret packets. Dropping the worker ends its
 //! thread within a tick.
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::{Builder, JoinHandle};
@@ -53,6 +54,23 @@ impl Reflection {
             return None;
         }
         Some(probe)
+    }
+
+    /// Counts a packet from elsewhere. One of this flow, once its client is `known`, came by another
+    /// mapping of a NAT.
+    pub(super) fn turn_away(&mut self, probe: Option<Probe>, known: bool) {
+        let Identity { token, flow } = self.identity;
+        if known && probe.is_some_and(|probe| (probe.token, probe.flow) == (token, flow)) {
+            self.report.remapped += 1;
+        }
+        self.report.rejected.foreign += 1;
+    }
+
+    /// Notes where the flow's requests come from, if not from the peer's own address.
+    pub(super) fn heard_from(&mut self, source: IpAddr, peer: IpAddr) {
+        if source != peer {
+            self.report.seen_from = Some(source);
+        }
     }
 
     /// Counts an answer, unless it was to a learning frame.

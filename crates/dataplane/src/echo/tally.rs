@@ -141,6 +141,8 @@ impl Tally {
             rejected: self.rejected,
             elapsed: self.last_answer.max(end).saturating_sub(start),
             segment: None,
+            seen_from: None,
+            remapped: 0,
         }
     }
 }

@@ -369,13 +369,14 @@ fn accept(
             Err(e) if is_pause(&e) || is_away(&e) || is_farewell(&e) => continue,
             Err(e) => return Err(FlowError::kernel("accept on tcp port of", end.local, e)),
         };
-        if source.ip() != end.peer() {
+        if !end.may_answer(source.ip()) {
             reflection.report.rejected.foreign += 1;
             continue;
         }
         let greeting = prepare(&stream).and_then(|()| read_greeting(&stream, GREETING_PATIENCE));
         let greeting = greeting.ok().flatten().filter(|greeting| greeting.sequence == GREETING);
         let Some(greeting) = reflection.admit(greeting) else { continue };
+        reflection.heard_from(source.ip(), end.peer());
         let mut octets = [0; Probe::LEN];
         greeting.emit(&mut octets);
         if write_record(&stream, &octets).is_ok() {

@@ -126,14 +126,16 @@ pub(super) fn reflect(
             Err(e) if is_pause(&e) || is_away(&e) => continue,
             Err(e) => return Err(FlowError::kernel("receive on udp port of", end.local, e)),
         };
-        let ours = asker.map_or(source.ip() == end.peer(), |known| known == source);
+        let ours = asker.map_or_else(|| end.may_answer(source.ip()), |known| known == source);
         if !ours {
-            reflection.report.rejected.foreign += 1;
+            reflection
+                .turn_away(Probe::parse(&buffer[..length.min(payload)]).ok(), asker.is_some());
             continue;
         }
         let probe = if length == payload { Probe::parse(&buffer).ok() } else { None };
         let Some(probe) = reflection.admit(probe) else { continue };
         asker = Some(source);
+        reflection.heard_from(source.ip(), end.peer());
         match socket.send_to(&buffer[..payload], source) {
             Ok(_) => reflection.answered(probe.sequence),
             // The way back is down: the client sees a loss, and the link's counters explain it.

@@ -106,7 +106,7 @@ impl Waiting {
             };
             let said = ExchangeHeader::parse(&head[..octets]);
             let own = |said: &ExchangeHeader| said.identity == self.end.identity;
-            if same_host(from.ip(), self.end.peer()) && said.as_ref().is_some_and(own) {
+            if same_host(from.ip(), self.end.seen_peer()) && said.as_ref().is_some_and(own) {
                 return Ok(Some(from));
             }
             match said {

@@ -233,8 +233,9 @@ fn last_missing(numbers: &[AtomicU64], highest: u64, unique: u64) -> Option<u64>
 
 /// Writes the flow's acceptance criteria for the program.
 fn describe(flow: &Flow, spec: &End<Traffic>, conversations: u32) {
-    let AddressBlock { first, count } =
-        spec.flow.spread().sources.unwrap_or(AddressBlock { first: spec.peer(), count: 1 });
+    // A NAT that translates replaces every source.
+    let sources = spec.flow.spread().sources.filter(|_| spec.opening.translated.is_none());
+    let AddressBlock { first, count } = sources.unwrap_or(AddressBlock::single(spec.seen_peer()));
     let (version, high, low) = match first {
         IpAddr::V4(address) => (4, 0, u64::from(address.to_bits())),
         IpAddr::V6(address) => (6, (address.to_bits() >> 64) as u64, address.to_bits() as u64),

@@ -109,7 +109,13 @@ pub fn sender_spec(from: &End<'_>, remote: SocketAddr, flow: &Flow) -> dataplane
     asked.headers.spread.destination_ports = flow.spread.destination_ports;
     let Spread { sources, destinations, .. } = flow.spread;
     let flow = Traffic { sources, destinations, ..Traffic::new(asked, LIMIT) };
-    dataplane::End { local: from.address, remote, identity: IDENTITY, flow }
+    dataplane::End {
+        local: from.address,
+        remote,
+        opening: dataplane::opening::Opening::PLAIN,
+        identity: IDENTITY,
+        flow,
+    }
 }
 
 pub fn receiver_spec(to: &End<'_>, peer: IpAddr, flow: &Flow) -> dataplane::End<Traffic> {

@@ -31,7 +31,13 @@ fn window(load: Nanos) -> Window {
 }
 
 fn end(local: IpAddr, remote: SocketAddr, flow: Exchange) -> dataplane::End<Exchange> {
-    dataplane::End { local, remote, identity: IDENTITY, flow }
+    dataplane::End {
+        local,
+        remote,
+        opening: dataplane::opening::Opening::PLAIN,
+        identity: IDENTITY,
+        flow,
+    }
 }
 
 /// `h1` calls `h2`; `meddle` may do as it likes once both run.

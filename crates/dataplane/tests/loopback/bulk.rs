@@ -23,7 +23,13 @@ fn window(load: Nanos) -> Window {
 
 fn end(remote: SocketAddr, streams: u16) -> End<Bulk> {
     let flow = Bulk { streams, congestion_control: "reno".to_owned(), interval: INTERVAL };
-    End { local: LOCAL, remote, identity: IDENTITY, flow }
+    End {
+        local: LOCAL,
+        remote,
+        opening: dataplane::opening::Opening::PLAIN,
+        identity: IDENTITY,
+        flow,
+    }
 }
 
 fn run(

@@ -31,7 +31,13 @@ fn receiver(frame_size: FrameSize) -> End<Traffic> {
 fn sender(port: u16, frame_size: FrameSize, schedule: Schedule) -> End<Traffic> {
     let asked = Datagrams::plain(frame_size, schedule, Backend::Udp, 32);
     let flow = Traffic::new(asked, 1_000_000);
-    End { local: LOCAL, remote: SocketAddr::new(LOCAL, port), identity: IDENTITY, flow }
+    End {
+        local: LOCAL,
+        remote: SocketAddr::new(LOCAL, port),
+        opening: dataplane::opening::Opening::PLAIN,
+        identity: IDENTITY,
+        flow,
+    }
 }
 
 /// A frame every so many nanoseconds.

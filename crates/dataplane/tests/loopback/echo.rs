@@ -39,7 +39,13 @@ fn every(gap_ns: f64) -> Schedule {
 fn asker(protocol: Protocol, port: u16, octets: u32, schedule: Schedule) -> End<Requests> {
     let asked = Echo { protocol, frame_size: size(octets), schedule, messages: None };
     let flow = Requests { asked, least_gap_ns: 0.0 };
-    End { local: HERE, remote: SocketAddr::new(HERE, port), identity: US, flow }
+    End {
+        local: HERE,
+        remote: SocketAddr::new(HERE, port),
+        opening: dataplane::opening::Opening::PLAIN,
+        identity: US,
+        flow,
+    }
 }
 
 fn reflector(protocol: Protocol, octets: u32) -> End<Requests> {

@@ -47,7 +47,13 @@ fn connect(
     let end = |port, schedule| {
         let asked = Echo { protocol, frame_size, schedule, messages: None };
         let flow = Requests { asked, least_gap_ns: 0.0 };
-        End { local: HERE, remote: SocketAddr::new(HERE, port), identity: US, flow }
+        End {
+            local: HERE,
+            remote: SocketAddr::new(HERE, port),
+            opening: dataplane::opening::Opening::PLAIN,
+            identity: US,
+            flow,
+        }
     };
     let reflector = (protocol != Protocol::Icmp)
         .then(|| EchoServer::open(&end(0, Schedule::Greedy), &Halt::new()).unwrap());

@@ -29,7 +29,13 @@ fn waiter(size: u64) -> End<Exchange> {
 }
 
 fn caller(remote: SocketAddr, size: u64) -> End<Exchange> {
-    End { local: LOCAL, remote, identity: IDENTITY, flow: exchange(size) }
+    End {
+        local: LOCAL,
+        remote,
+        opening: dataplane::opening::Opening::PLAIN,
+        identity: IDENTITY,
+        flow: exchange(size),
+    }
 }
 
 fn run(

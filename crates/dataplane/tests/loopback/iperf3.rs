@@ -77,7 +77,13 @@ fn end(remote: SocketAddr, streams: u16, ways: &[bool]) -> End<Test> {
 
 fn test(remote: SocketAddr, ways: Vec<Way>) -> End<Test> {
     let identity = Identity { token: 0x5eed_0007, flow: 7 };
-    End { local: LOCAL, remote, identity, flow: Test { ways } }
+    End {
+        local: LOCAL,
+        remote,
+        opening: dataplane::opening::Opening::PLAIN,
+        identity,
+        flow: Test { ways },
+    }
 }
 
 fn run(end: &End<Test>) -> Vec<WayRecord> {

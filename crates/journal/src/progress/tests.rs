@@ -122,6 +122,8 @@ fn a_round_trip_is_told_by_two_quantiles() {
         rejected: measure::reading::Rejected::default(),
         elapsed: Nanos::from_secs(1),
         segment: None,
+        seen_from: None,
+        remapped: 0,
     })];
     // As the histogram's bucket has it.
     assert_eq!(values(&trial, &record), Values { rtt_p50_ns: Some(31_007), ..Values::default() });

@@ -13,7 +13,7 @@ use super::given::{
     Given, Kind, Place, RefusedAt, Value, choice, no_such_word, ranged_values, values,
 };
 use crate::study::campaign::Repetitions;
-use crate::study::{Blocks, Precision, Profile, Streams};
+use crate::study::{Blocks, Directions, Precision, Profile, Streams};
 
 choice! { Profile:
     Quick "quick" "Shortened, and every figure says so";
@@ -24,6 +24,12 @@ choice! { Protocol:
     Icmp "icmp" "ICMP echo, answered by the other host's kernel";
     Udp "udp" "UDP, answered by the other host's agent";
     Tcp "tcp" "TCP with Nagle off, answered by the other host's agent";
+}
+
+choice! { Directions:
+    Forward "forward" "From the first end to the second";
+    Reverse "reverse" "From the second end to the first";
+    Both "both" "Both at once";
 }
 
 ranged_values! { Blocks Streams Precision Repetitions }

@@ -162,6 +162,9 @@ pub fn exactly(defect: &Defect) -> String {
         Defect::Overcounted { flow, place, counted, sent } => {
             format!("flow {flow}: {counted} frames left {place}, and {sent} were sent")
         }
+        Defect::MappingChanged { flow, frames } => {
+            format!("flow {flow}: {frames} requests came by another mapping of a NAT")
+        }
         Defect::NothingReceived { flow } => format!("flow {flow}: nothing received"),
     }
 }
@@ -196,6 +199,9 @@ fn kind_of(defect: &Defect) -> String {
         }
         Defect::Overcounted { place, .. } => {
             format!("more frames left {place} than were sent and others send at rest")
+        }
+        Defect::MappingChanged { .. } => {
+            "a NAT changed the flow's mapping during the load, or let it expire".to_owned()
         }
         Defect::NothingReceived { .. } => "the peer saw nothing at all".to_owned(),
     }

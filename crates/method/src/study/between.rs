@@ -11,6 +11,18 @@ use super::Pattern;
 use super::problem::{self, SpecProblem};
 use trial::topology::{CableEnd, Pair, PortRef, Topology};
 
+/// Directions of a pair that a study measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Directions {
+    /// From the first end to the second.
+    Forward,
+    /// From the second end to the first.
+    Reverse,
+    /// Both at once.
+    Both,
+}
+
 /// Named ports; the rest follow in the testbed's order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Between {
@@ -20,22 +32,33 @@ pub struct Between {
     /// Receiving ports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub to: Vec<PortRef>,
+    /// True if a pair is measured from its second end to its first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reversed: bool,
 }
 
 impl Between {
     /// Creates one pair from the ends that are named.
     pub fn one_pair(from: Option<PortRef>, to: Option<PortRef>) -> Self {
-        Self { from: from.into_iter().collect(), to: to.into_iter().collect() }
+        let (from, to) = (from.into_iter().collect(), to.into_iter().collect());
+        Self { from, to, reversed: false }
     }
 
-    /// True if no port is named.
+    /// Turns the pair round for a single direction against it.
+    #[must_use]
+    pub fn toward(self, asked: Option<Directions>) -> Self {
+        Self { reversed: asked == Some(Directions::Reverse), ..self }
+    }
+
+    /// True if neither a port nor a direction is named.
     pub const fn is_open(&self) -> bool {
-        self.from.is_empty() && self.to.is_empty()
+        self.from.is_empty() && self.to.is_empty() && !self.reversed
     }
 
     /// Keeps the first sending and the first receiving port.
     pub(super) fn first(&self) -> Self {
-        Self::one_pair(self.from.first().cloned(), self.to.first().cloned())
+        let pair = Self::one_pair(self.from.first().cloned(), self.to.first().cloned());
+        Self { reversed: self.reversed, ..pair }
     }
 
     /// Returns the named pair; a missing end becomes the next host's port. `None` if nothing is
@@ -183,7 +206,11 @@ mod tests {
     #[test]
     fn senders_are_those_named_as_such_in_every_pattern() {
         let all = ports(&["a", "b", "c", "d", "e"]);
-        let between = |from: &[&str], to: &[&str]| Between { from: ports(from), to: ports(to) };
+        let between = |from: &[&str], to: &[&str]| Between {
+            from: ports(from),
+            to: ports(to),
+            reversed: false,
+        };
         for (asked, pattern, n, expected) in [
             (between(&["a", "b"], &["c", "d"]), Pattern::Pairs, 4, "ac ca bd db"),
             (between(&["a", "b"], &["c", "d"]), Pattern::OneWay, 4, "ac bd ad bc"),

@@ -97,6 +97,14 @@ pub enum SpecProblem {
         /// The receiving port.
         to: String,
     },
+    /// A conversation was requested from an end that a NAT or firewall lets only answer.
+    #[error("ask `{to}` from `{from}`: no conversation is let in that way")]
+    NotLetIn {
+        /// The port that would ask.
+        from: String,
+        /// The port that would answer.
+        to: String,
+    },
     /// A share of a link with an unknown rate was requested.
     #[error("take a share of the link at `{port}`: its rate is not known")]
     NoLinkRate {
@@ -293,6 +301,11 @@ impl SpecProblem {
             Self::PortTwice { .. } => "name each port once".to_owned(),
             Self::NotAt { .. } | Self::NotBetween { .. } => {
                 "name ports that lead to the device, or leave the device out".to_owned()
+            }
+            Self::NotLetIn { .. } => {
+                "ask from the other end (--direction reverse, or swap --from and --to), or let it in at \
+                 the NAT or firewall between"
+                    .to_owned()
             }
             Self::NoLinkRate { .. } => {
                 "state the link's rate (--link-rate 10Gbit), or the load as a rate (2Gbit)"

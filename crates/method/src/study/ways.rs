@@ -89,27 +89,12 @@ impl Ways {
     /// Creates the subjects' paths and their direct cables; without subjects, those of the first
     /// measured pair.
     pub(super) fn new(topology: &Topology, subjects: &[Subject]) -> Result<Self, SpecProblem> {
-        let mut routes = Vec::new();
-        if subjects.is_empty() {
-            let pair = topology.measured_pairs().into_iter().next();
-            let pair = pair.ok_or_else(|| no_pair(topology))?;
-            let device = topology.device_between(&pair).map(|d| d.name.clone());
-            let subject = device.map(|device| Subject { device, variant: None });
-            routes.push(Route { path: Path::Device, pair, subject, bypass: None });
-        }
-        for (at, subject) in subjects.iter().enumerate() {
-            if subjects[..at].contains(subject) {
-                return Err(SpecProblem::Twice { subject: name(subject) });
-            }
-            let pair = pair_across(topology, subject)?;
-            let subject = Some(subject.clone());
-            routes.push(Route { path: Path::Device, pair, subject, bypass: None });
-        }
-        Ok(Self::beside_cables(routes, topology))
+        Ok(Self::beside_cables(routes(topology, subjects)?, topology))
     }
 
     /// Creates the paths between the named ports, with all subjects on that path. A missing port
-    /// becomes the next host's. If neither is named, the result is that of [`Self::new`].
+    /// becomes the next host's. If neither is named, the result is that of [`Self::new`], with the
+    /// end first that may begin a conversation.
     pub(super) fn between(
         topology: &Topology,
         between: &Between,
@@ -118,34 +103,20 @@ impl Ways {
         if topology.another_time.as_ref().is_some_and(AnotherTime::moves_cables) {
             return Err(SpecProblem::MovesCables);
         }
-        let Some(pair) = between.pair(topology)? else { return Self::new(topology, subjects) };
-        if subjects.is_empty() {
-            return Ok(Self::over(topology, pair));
-        }
-        let between = topology.device_between(&pair).map(|device| device.name.as_str());
-        let mut routes = Self::new(topology, subjects)?.routes;
-        routes.retain(|route| route.path == Path::Device);
-        for route in &mut routes {
-            let device = route.subject.as_ref().map(|subject| subject.device.as_str());
-            if device != between {
-                return Err(SpecProblem::NotBetween {
-                    device: device.unwrap_or_default().to_owned(),
-                    from: pair.from.to_string(),
-                    to: pair.to.to_string(),
-                });
-            }
-            route.pair = pair.clone();
-            route.bypass = None;
+        let mut routes = match between.pair(topology)? {
+            Some(pair) if subjects.is_empty() => vec![route_over(topology, pair)],
+            Some(pair) => routes_between(topology, &pair, subjects)?,
+            None => inside_first(routes(topology, subjects)?, topology),
+        };
+        if between.reversed {
+            routes.iter_mut().for_each(|route| route.pair = route.pair.back());
         }
         Ok(Self::beside_cables(routes, topology))
     }
 
     /// Creates the path of one pair through the device as found, and its direct cable.
     pub(super) fn over(topology: &Topology, pair: Pair) -> Self {
-        let device = topology.device_between(&pair).map(|d| d.name.clone());
-        let subject = device.map(|device| Subject { device, variant: None });
-        let route = Route { path: Path::Device, pair, subject, bypass: None };
-        Self::beside_cables(vec![route], topology)
+        Self::beside_cables(vec![route_over(topology, pair)], topology)
     }
 
     fn beside_cables(mut routes: Vec<Route>, topology: &Topology) -> Self {
@@ -383,6 +354,63 @@ fn name(subject: &Subject) -> String {
         Some(variant) => format!("{} {variant}", subject.device),
         None => subject.device.clone(),
     }
+}
+
+/// Route of a pair through the device as found.
+fn route_over(topology: &Topology, pair: Pair) -> Route {
+    let device = topology.device_between(&pair).map(|d| d.name.clone());
+    let subject = device.map(|device| Subject { device, variant: None });
+    Route { path: Path::Device, pair, subject, bypass: None }
+}
+
+/// Routes across the subjects; without subjects, that of the first measured pair.
+fn routes(topology: &Topology, subjects: &[Subject]) -> Result<Vec<Route>, SpecProblem> {
+    if subjects.is_empty() {
+        let pair = topology.measured_pairs().into_iter().next();
+        let pair = pair.ok_or_else(|| no_pair(topology))?;
+        return Ok(vec![route_over(topology, pair)]);
+    }
+    let mut routes = Vec::new();
+    for (at, subject) in subjects.iter().enumerate() {
+        if subjects[..at].contains(subject) {
+            return Err(SpecProblem::Twice { subject: name(subject) });
+        }
+        let pair = pair_across(topology, subject)?;
+        let subject = Some(subject.clone());
+        routes.push(Route { path: Path::Device, pair, subject, bypass: None });
+    }
+    Ok(routes)
+}
+
+/// Routes across the subjects between the named ports.
+fn routes_between(
+    topology: &Topology,
+    pair: &Pair,
+    subjects: &[Subject],
+) -> Result<Vec<Route>, SpecProblem> {
+    let between = topology.device_between(pair).map(|device| device.name.as_str());
+    let mut routes = routes(topology, subjects)?;
+    for route in &mut routes {
+        let device = route.subject.as_ref().map(|subject| subject.device.as_str());
+        if device != between {
+            return Err(SpecProblem::NotBetween {
+                device: device.unwrap_or_default().to_owned(),
+                from: pair.from.to_string(),
+                to: pair.to.to_string(),
+            });
+        }
+        route.pair = pair.clone();
+    }
+    Ok(routes)
+}
+
+/// Turns round the pairs of which only the second end may begin.
+fn inside_first(mut routes: Vec<Route>, topology: &Topology) -> Vec<Route> {
+    let shut = |pair: &Pair| topology.is_opened_by_receiver(pair, |way| !way.is_shut());
+    for route in routes.iter_mut().filter(|route| shut(&route.pair)) {
+        route.pair = route.pair.back();
+    }
+    routes
 }
 
 fn no_pair(topology: &Topology) -> SpecProblem {

@@ -413,6 +413,8 @@ fn echoes() {
             rejected: Rejected::default(),
             elapsed: Nanos::from_secs(1),
             segment: None,
+            seen_from: None,
+            remapped: 0,
         })
     };
     let open = Schedule::Paced(FrameRate(1_000.0));

@@ -239,6 +239,8 @@ fn echo(way: Way, asked: &Echo, load: Nanos, chance: &mut Pcg64) -> FlowRecord {
         rejected: Rejected::default(),
         elapsed: load,
         segment: None,
+        seen_from: None,
+        remapped: 0,
     })
 }
 

@@ -80,6 +80,7 @@ pub fn topology() -> Topology {
         another_time: None,
         shared_machine: false,
         settings_as_found: false,
+        openings: Vec::new(),
     }
 }
 
@@ -207,6 +208,8 @@ pub fn echo_record(ordinal: u64, octets: u32, median: f64, chance: &mut Chance) 
         rejected: Rejected::default(),
         elapsed: Nanos::from_millis(300),
         segment: None,
+        seen_from: None,
+        remapped: 0,
     };
     record(ordinal, vec![FlowRecord::Echo(echo)], Vec::new(), chance)
 }

@@ -132,7 +132,7 @@ fn halves(buffer: &str) -> VirtualTestbed {
 fn an_uplink_that_blocks_is_used_up() {
     let of = |first: &[u16], buffer| {
         let from = first.iter().map(|host| format!("h{host}/eth1").parse().expect("a port"));
-        let between = method::Between { from: from.collect(), to: Vec::new() };
+        let between = method::Between { from: from.collect(), ..method::Between::default() };
         let ring = spec(&[Collective::AllReduceRing], &[16 << 20]);
         let figures = run(&FabricSpec { between, ..ring }, &mut halves(buffer));
         one(&figures, Metric::BusBandwidth, Collective::AllReduceRing).value

@@ -18,16 +18,28 @@ use crate::doctor::{self, Finding, Spoils, State};
 /// Octets of a frame beyond its IP packet: Ethernet header and FCS.
 const ABOVE_IP: u32 = 18;
 
-/// Refuses hosts, ports and cables with which no trial can be valid. Returns warnings of what may
-/// only spoil figures.
-pub fn check(
-    opened: &mut Opened,
-    place: &Place,
-    studies: &[StudySpec],
-) -> Result<Vec<String>, Failure> {
-    let Source::Hosts(_) = &place.source else { return Ok(Vec::new()) };
+/// What a check found that refuses nothing.
+#[derive(Debug, Default)]
+pub struct Noted {
+    /// What may only spoil figures.
+    pub doubts: Vec<String>,
+    /// Pairs of which one end only may begin, or is seen under another address.
+    pub directions: Vec<String>,
+}
+
+impl Noted {
+    /// Everything, for a run's notes.
+    pub fn into_notes(self) -> Vec<String> {
+        self.directions.into_iter().chain(self.doubts).collect()
+    }
+}
+
+/// Refuses hosts, ports and cables with which no trial can be valid. Returns what else was found;
+/// the testbed keeps which ways open.
+pub fn check(opened: &mut Opened, place: &Place, studies: &[StudySpec]) -> Result<Noted, Failure> {
+    let Source::Hosts(_) = &place.source else { return Ok(Noted::default()) };
     let changing = studies.iter().any(is_changing);
-    let Some(live) = opened.live() else { return Ok(Vec::new()) };
+    let Some(live) = opened.live() else { return Ok(Noted::default()) };
     // Devices that are yet to be set up lead nowhere, nor do cables that are yet to be plugged.
     let findings =
         if changing { doctor::look_at_hosts(live)? } else { doctor::look(live, Nanos::ZERO)? };
@@ -35,7 +47,9 @@ pub fn check(
     let refused: Vec<ConfigError> =
         bad().filter_map(|finding| refusal(finding, &place.written, changing)).collect();
     let Some(first) = one_error(&refused, &place.name) else {
-        return Ok(warnings(bad()));
+        let directions = findings.iter().filter(|finding| finding.check == doctor::DIRECTIONS);
+        let directions = directions.map(|finding| finding.found.clone()).collect();
+        return Ok(Noted { doubts: warnings(bad()), directions });
     };
     Err(first.into())
 }

@@ -213,12 +213,15 @@ pub fn carry_out(
         Some(times) => another_time::runs(store, times, opened.topology(), studies)?,
         None => Vec::new(),
     };
-    let mut doubts = preflight::check(&mut opened, place, studies)?;
+    let mut noted = preflight::check(&mut opened, place, studies)?;
     if let Start::New(run) = &mut start {
-        doubts.extend(preflight::shorten(&mut opened, place, &mut run.studies)?);
+        noted.doubts.extend(preflight::shorten(&mut opened, place, &mut run.studies)?);
     }
     if !data.quiet {
-        for doubt in &doubts {
+        for direction in &noted.directions {
+            print_stderr(&format!("{direction}\n"));
+        }
+        for doubt in &noted.doubts {
             print_stderr(&format!("warning: {doubt}\n"));
         }
     }
@@ -235,7 +238,7 @@ pub fn carry_out(
             }
             let label = run.label.clone();
             let mut meta = describe(run, &opened)?;
-            meta.notes.extend(doubts);
+            meta.notes.extend(noted.into_notes());
             hold(&mut opened, store, &meta, place)?;
             if !data.quiet {
                 print_stderr(&before::summary(place, &meta.studies, &meta.topology));

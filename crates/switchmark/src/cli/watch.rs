@@ -128,7 +128,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     left_deeds::check(&place, Path::new(""), None, args.data.quiet)?;
     let mut opened = Opened::open(&place, stop.clone(), seed).map_err(Failure::unusable)?;
     let spec = spec(args, opened.topology())?;
-    let doubts = preflight::check(&mut opened, &place, &[])?;
+    let doubts = preflight::check(&mut opened, &place, &[])?.into_notes();
     for doubt in &doubts {
         log.warn(doubt);
     }

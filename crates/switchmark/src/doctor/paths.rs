@@ -1,7 +1,8 @@
-//! Passage between two hosts over a cable or through a device: pings small and of full size, and
-//! UDP, or, to an iperf3 server, TCP.
+//! Passage between two hosts over a cable or through a device: pings small and of full size, UDP and
+//! TCP, from either end; or, to an iperf3 server, TCP streams.
 //!
-//! Owns these three small trials. Never a figure: only whether anything came back.
+//! Owns these small trials, and which ways open a conversation. Never a figure: only whether
+//! anything came back.
 
 mod largest;
 
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use measure::{FrameRate, FrameSize, Nanos, Rate};
-use trial::topology::{CableEnd, Pair, PortRef, Runs};
+use trial::topology::{CableEnd, Opening, Pair, PortRef, Runs};
 use trial::{Bulk, Echo, Flow, FlowKind, Gate, Offloads, Phases, Protocol, Schedule};
 use trial::{FlowRecord, Outcome, Testbed, TestbedError, Topology, Trial};
 
@@ -67,6 +68,28 @@ pub struct Passage {
     pub server: Option<u16>,
     /// Reason why the agent would not begin one of them, or what failed at the server.
     pub refused: Option<String>,
+    /// What opens from `from` to `to`; `None` to an iperf3 server, which is not asked.
+    pub forward: Option<Opening>,
+    /// What opens from `to` to `from`.
+    pub back: Option<Opening>,
+    /// What became of UDP, if neither end has an answer, in the agents' words.
+    pub unanswered: Vec<String>,
+}
+
+impl Passage {
+    /// What opens each way, if the two differ or an address is translated.
+    pub fn one_sided(&self) -> Option<[&Opening; 2]> {
+        let (forward, back) = (self.forward.as_ref()?, self.back.as_ref()?);
+        let opens = |way: &Opening| (way.icmp, way.udp, way.tcp);
+        let translated = forward.translated.is_some() || back.translated.is_some();
+        (opens(forward) != opens(back) || translated).then_some([forward, back])
+    }
+}
+
+/// What a testbed keeps of the passages: ways that do not simply open.
+pub fn openings(passages: &[Passage]) -> Vec<Opening> {
+    let ways = passages.iter().filter_map(Passage::one_sided).flatten();
+    ways.filter(|way| !way.is_plain()).cloned().collect()
 }
 
 /// Pairs each host's first port toward each device with the next host's, and both ends of each
@@ -112,7 +135,7 @@ fn server(topology: &Topology, port: &PortRef) -> Option<u16> {
     topology.runs_at(port).iperf3_port()
 }
 
-/// Tries all three on every pair at once, and then those that had no answer for longer, so that a
+/// Tries everything on every pair at once, and then those that had no answer for longer, so that a
 /// long path is not taken for a broken one.
 pub fn try_passages(
     testbed: &mut dyn Testbed,
@@ -121,44 +144,71 @@ pub fn try_passages(
 ) -> Result<Vec<Passage>, TestbedError> {
     let topology = testbed.topology();
     let of = |pair| tries(pair, mtu(&pair.from), server(topology, &pair.to).is_some());
-    let asked: Vec<Try> = pairs.iter().flat_map(of).collect();
-    let mut told = answers(testbed, &asked.iter().collect::<Vec<_>>(), &SHORT)?;
-    let left: Vec<usize> = (0..asked.len()).filter(|at| told[*at] == Reply::Silence).collect();
+    let each: Vec<Vec<Try>> = pairs.iter().map(of).collect();
+    let asked: Vec<&Try> = each.iter().flatten().collect();
+    let mut told = answers(testbed, &asked, &SHORT)?;
+    let is_left = |at: &usize| told[*at].is_silence() && !is_answered_back(&asked, &told, *at);
+    let left: Vec<usize> = (0..asked.len()).filter(is_left).collect();
     if !left.is_empty() {
-        let again: Vec<&Try> = left.iter().map(|at| &asked[*at]).collect();
+        let again: Vec<&Try> = left.iter().map(|at| asked[*at]).collect();
         for (at, late) in left.iter().zip(answers(testbed, &again, &LONG)?) {
             told[*at] = late;
         }
     }
-    let passage = |(pair, told): (&Pair, &[Reply])| {
-        let to_address = testbed.topology().port(&pair.to)?.address;
-        let (from, to) = (pair.from.clone(), pair.to.clone());
-        let full_size = mtu(&pair.from) + FRAMING;
-        let refused = told.iter().find_map(|reply| match reply {
-            Reply::Refused(why) => Some(why.clone()),
-            _ => None,
-        });
-        let [small, full, served] = [0, 1, 2].map(|at| told[at] == Reply::Came);
-        let server = server(testbed.topology(), &pair.to);
-        let largest = None;
-        Some(Passage {
-            from,
-            to,
-            to_address,
-            small,
-            full,
-            full_size,
-            largest,
-            served,
-            server,
-            refused,
-        })
-    };
-    let mut passages: Vec<Passage> = pairs.iter().zip(told.chunks(3)).filter_map(passage).collect();
-    for passage in passages.iter_mut().filter(|passage| passage.small && !passage.full) {
+    let (mut all, mut told) = (Vec::new(), told.as_slice());
+    for (pair, tries) in pairs.iter().zip(&each) {
+        let (own, others) = told.split_at(tries.len());
+        told = others;
+        all.extend(passage(testbed.topology(), pair, own, mtu(&pair.from)));
+    }
+    for passage in all.iter_mut().filter(|passage| passage.small && !passage.full) {
         passage.largest = largest::find(testbed, passage)?;
     }
-    Ok(passages)
+    Ok(all)
+}
+
+/// True if the same was answered the other way: the path is known to be no longer than that.
+fn is_answered_back(asked: &[&Try], told: &[Reply], at: usize) -> bool {
+    let is_back = |other: &Try| other.pair == asked[at].pair.back() && other.kind == asked[at].kind;
+    asked.iter().zip(told).any(|(other, reply)| is_back(other) && reply.came())
+}
+
+/// Builds the passage of a pair from the replies in the order of its tries.
+fn passage(topology: &Topology, pair: &Pair, told: &[Reply], mtu: u32) -> Option<Passage> {
+    let to_address = topology.port(&pair.to)?.address;
+    let refused = told.iter().find_map(|reply| match reply {
+        Reply::Refused(why) => Some(why.clone()),
+        _ => None,
+    });
+    let came = |at: usize| told.get(at).is_some_and(Reply::came);
+    let opening = |pair: &Pair, [icmp, udp, tcp]: [usize; 3]| {
+        let seen = [udp, tcp].into_iter().find_map(|at| told.get(at)?.seen_from());
+        Opening {
+            from: pair.from.clone(),
+            to: pair.to.clone(),
+            icmp: came(icmp),
+            udp: came(udp),
+            tcp: came(tcp),
+            translated: seen,
+        }
+    };
+    let both_ways = told.len() == BOTH_WAYS;
+    let words = [UDP, BACK[1]].into_iter().filter_map(|at| told.get(at)?.silence().cloned());
+    Some(Passage {
+        from: pair.from.clone(),
+        to: pair.to.clone(),
+        to_address,
+        small: came(ICMP),
+        full: came(FULL),
+        full_size: mtu + FRAMING,
+        largest: None,
+        served: came(UDP),
+        server: server(topology, &pair.to),
+        refused,
+        forward: both_ways.then(|| opening(pair, [ICMP, UDP, TCP])),
+        back: both_ways.then(|| opening(&pair.back(), BACK)),
+        unanswered: words.collect(),
+    })
 }
 
 /// TCP payload rate from one port to another.
@@ -230,9 +280,18 @@ fn bulk() -> FlowKind {
     FlowKind::Bulk(Bulk { streams: 1, congestion_control, interval: BULK_INTERVAL })
 }
 
+/// Places of a pair's tries.
+const ICMP: usize = 0;
+const FULL: usize = 1;
+const UDP: usize = 2;
+const TCP: usize = 3;
+const BACK: [usize; 3] = [4, 5, 6];
+/// Number of tries of a pair of agents.
+const BOTH_WAYS: usize = 7;
+
 /// One kind of frames between two ports.
-struct Try<'a> {
-    pair: &'a Pair,
+struct Try {
+    pair: Pair,
     /// Kind of frames; `None` for a size that no frame has.
     kind: Option<FlowKind>,
 }
@@ -240,8 +299,10 @@ struct Try<'a> {
 /// Result of a try.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Reply {
-    Came,
-    Silence,
+    /// Something came, in requests from this address if it is not the asking port's own.
+    Came(Option<IpAddr>),
+    /// Nothing came, in the agents' words if they have any.
+    Silence(Option<String>),
     /// The agent would not begin it, and why.
     Refused(String),
 }
@@ -255,40 +316,71 @@ enum NotBegun {
 }
 
 impl Reply {
+    const fn came(&self) -> bool {
+        matches!(self, Self::Came(_))
+    }
+
+    const fn is_silence(&self) -> bool {
+        matches!(self, Self::Silence(_))
+    }
+
+    /// Translated address of the asking port.
+    const fn seen_from(&self) -> Option<IpAddr> {
+        match self {
+            Self::Came(seen) => *seen,
+            Self::Silence(_) | Self::Refused(_) => None,
+        }
+    }
+
+    /// Words of the agents about the silence.
+    const fn silence(&self) -> Option<&String> {
+        match self {
+            Self::Silence(words) => words.as_ref(),
+            Self::Came(_) | Self::Refused(_) => None,
+        }
+    }
+
     /// Returns the reply to one try alone. A server that does not take a test says why.
-    fn without(why: NotBegun, asked: &Try<'_>) -> Self {
+    fn without(why: NotBegun, asked: &Try) -> Self {
         match (why, &asked.kind) {
             (NotBegun::Refused(why), _) | (NotBegun::Failed(why), Some(FlowKind::Bulk(_))) => {
                 Self::Refused(why)
             }
-            (NotBegun::Failed(_), _) => Self::Silence,
+            (NotBegun::Failed(why), _) => Self::Silence(Some(why)),
         }
     }
 }
 
-/// Returns the tries in the order of [`Passage`]'s fields.
-fn tries(pair: &Pair, mtu: u32, server: bool) -> [Try<'_>; 3] {
+/// Returns the tries of a pair, in the order of their places; three to an iperf3 server.
+fn tries(pair: &Pair, mtu: u32, server: bool) -> Vec<Try> {
     let (schedule, messages) = (Schedule::Greedy, None);
     let echo = |protocol, octets| {
         let frame_size = FrameSize::new(octets).ok()?;
         Some(FlowKind::Echo(Echo { protocol, frame_size, schedule, messages }))
     };
-    let served = if server { Some(bulk()) } else { echo(Protocol::Udp, SMALL) };
+    let one = |pair: &Pair, kind| Try { pair: pair.clone(), kind };
+    let [icmp, udp, tcp] =
+        [Protocol::Icmp, Protocol::Udp, Protocol::Tcp].map(|protocol| echo(protocol, SMALL));
     let full = echo(Protocol::Icmp, mtu + FRAMING);
-    [echo(Protocol::Icmp, SMALL), full, served].map(|kind| Try { pair, kind })
+    if server {
+        return [icmp, full, Some(bulk())].map(|kind| one(pair, kind)).into();
+    }
+    let forward = [icmp.clone(), full, udp.clone(), tcp.clone()].map(|kind| one(pair, kind));
+    let back = [icmp, udp, tcp].map(|kind| one(&pair.back(), kind));
+    forward.into_iter().chain(back).collect()
 }
 
 /// Returns one reply each. A try that cannot begin does not affect the others.
 fn answers(
     testbed: &mut dyn Testbed,
-    tries: &[&Try<'_>],
+    tries: &[&Try],
     asking: &Asking,
 ) -> Result<Vec<Reply>, TestbedError> {
     match answers_at_once(testbed, tries, asking)? {
         Ok(all) => Ok(all),
         Err(_) if tries.is_empty() => Ok(Vec::new()),
         Err(_) => {
-            let alone = |one: &&Try<'_>| {
+            let alone = |one: &&Try| {
                 let told = answers_at_once(testbed, &[*one], asking)?;
                 Ok(told.map_or_else(|why| Reply::without(why, one), |mut told| told.remove(0)))
             };
@@ -300,15 +392,15 @@ fn answers(
 /// Returns the replies of one trial, or why it failed.
 fn answers_at_once(
     testbed: &mut dyn Testbed,
-    tries: &[&Try<'_>],
+    tries: &[&Try],
     asking: &Asking,
 ) -> Result<Result<Vec<Reply>, NotBegun>, TestbedError> {
-    let flow = |(number, one): (u16, &&Try<'_>)| {
+    let flow = |(number, one): (u16, &&Try)| {
         let mut kind = one.kind.clone()?;
         if let FlowKind::Echo(echo) = &mut kind {
             echo.schedule = asking.schedule;
         }
-        Some(Flow { id: number, ..Flow::measured(one.pair, kind) })
+        Some(Flow { id: number, ..Flow::measured(&one.pair, kind) })
     };
     let flows: Vec<Flow> = (1..).zip(tries).filter_map(flow).collect();
     let label = match tries {
@@ -336,9 +428,9 @@ fn answers_at_once(
         let of = trial.flows.iter().position(|flow| flow.id == number);
         let flow = of.and_then(|at| record.flows.get(at));
         match flow {
-            Some(FlowRecord::Echo(echo)) if echo.answers.unique > 0 => Reply::Came,
-            Some(FlowRecord::Bulk(bulk)) if bulk.received.0 > 0 => Reply::Came,
-            _ => Reply::Silence,
+            Some(FlowRecord::Echo(echo)) if echo.answers.unique > 0 => Reply::Came(echo.seen_from),
+            Some(FlowRecord::Bulk(bulk)) if bulk.received.0 > 0 => Reply::Came(None),
+            _ => Reply::Silence(None),
         }
     };
     Ok(Ok((1..).zip(tries).map(|(number, _)| reply(number)).collect()))

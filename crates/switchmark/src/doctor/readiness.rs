@@ -18,6 +18,7 @@ use serde::Serialize;
 use trial::Topology;
 use trial::topology::PortRef;
 
+pub use cables::DIRECTIONS;
 pub(super) use hosts::BUSY;
 pub use page::page;
 

@@ -64,6 +64,8 @@ fn synthetic(topology: Topology, lives: usize) -> impl Testbed {
             rejected: Rejected::default(),
             elapsed: Nanos::from_millis(300),
             segment: None,
+            seen_from: None,
+            remapped: 0,
         };
         let record = judged(trial, vec![FlowRecord::Echo(done)]);
         Ok(TrialRecord { started_unix_ns: 1_795_269_792_000_000_000, ..record })

@@ -16,6 +16,7 @@ use agents::protocol::{
 use crate::harness::switchmark;
 use dataplane::datagram::Traffic;
 use dataplane::echo::Requests;
+use dataplane::opening::Opening;
 use dataplane::{Identity, Window, clock, iperf3};
 use measure::{ByteCount, FrameRate, FrameSize, Nanos};
 use nix::sys::signal::{Signal, kill};
@@ -114,7 +115,13 @@ fn size(octets: u32) -> FrameSize {
 
 fn end(flow: u16, port: u16, work: Work) -> Order {
     let identity = Identity { token: 7, flow };
-    Order { local: HOME, remote: SocketAddr::new(HOME, port), identity, flow: work }
+    Order {
+        local: HOME,
+        remote: SocketAddr::new(HOME, port),
+        identity,
+        opening: Opening::PLAIN,
+        flow: work,
+    }
 }
 
 fn reflector(flow: u16) -> Order {

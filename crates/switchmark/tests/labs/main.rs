@@ -31,6 +31,7 @@ mod killed;
 mod launchers;
 mod left_deeds;
 mod limits;
+mod nat;
 mod one_nic;
 mod one_nic_truth;
 mod open_pages;

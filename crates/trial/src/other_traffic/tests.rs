@@ -71,6 +71,8 @@ fn answers(sent: u64) -> FlowRecord {
         rejected: Rejected::default(),
         elapsed: Nanos::from_millis(200),
         segment: None,
+        seen_from: None,
+        remapped: 0,
     })
 }
 

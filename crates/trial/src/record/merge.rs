@@ -16,7 +16,11 @@ impl FlowRecord {
     /// Adds another partial record of the flow; fails if its kind differs.
     pub fn merge(&mut self, other: Self) -> Result<(), OtherKind> {
         match (self, other) {
-            (Self::Echo(own), Self::Echo(server)) => own.rejected.merge(&server.rejected),
+            (Self::Echo(own), Self::Echo(server)) => {
+                own.rejected.merge(&server.rejected);
+                own.seen_from = own.seen_from.or(server.seen_from);
+                own.remapped += server.remapped;
+            }
             (Self::Datagrams(own), Self::Datagrams(other)) => own.merge(&other),
             (Self::Bulk(own), Self::Bulk(other)) => own.merge(other),
             (Self::Exchange(own), Self::Exchange(other)) => own.merge(other),
@@ -127,6 +131,8 @@ impl Default for EchoRecord {
             rejected: Rejected::default(),
             elapsed: Nanos::ZERO,
             segment: None,
+            seen_from: None,
+            remapped: 0,
         }
     }
 }

@@ -117,6 +117,13 @@ pub enum Defect {
         /// The device's port.
         place: String,
     },
+    /// A NAT gave the flow another address or port during the load, or let its mapping expire.
+    MappingChanged {
+        /// The flow.
+        flow: u16,
+        /// Requests that came by another mapping than the first, and had no answer.
+        frames: u64,
+    },
     /// The device's counter moved by more than was sent, and by more than others send at rest.
     Overcounted {
         /// The flow.

@@ -15,6 +15,7 @@ impl Topology {
             another_time: None,
             shared_machine: false,
             settings_as_found: false,
+            openings: Vec::new(),
         }
     }
 }

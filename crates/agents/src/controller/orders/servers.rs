@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use dataplane::Identity;
 use dataplane::iperf3::{self, Test, Way};
+use dataplane::opening::Opening;
 use trial::topology::PortRef;
 use trial::{Flow, FlowKind};
 
@@ -74,7 +75,8 @@ impl Scene<'_> {
                 None => {
                     let identity = Identity { token: self.token, flow: flow.id };
                     let test = Work::Iperf3(Test { ways: vec![way] });
-                    let order = Order { local, remote, identity, flow: test };
+                    let opening = Opening::PLAIN;
+                    let order = Order { local, remote, identity, opening, flow: test };
                     orders.entry(server.near.host.clone()).or_default().push(order);
                 }
                 Some(order) => join(order, way, local).map_err(|why| {

@@ -113,11 +113,23 @@ impl Cable {
 
 fn receiver_spec(asked: &Asked, local: IpAddr, peer: IpAddr) -> End<Traffic> {
     let flow = Traffic { cpu: asked.cpus.1, ..traffic(asked) };
-    End { local, remote: SocketAddr::new(peer, 0), identity: IDENTITY, flow }
+    End {
+        local,
+        remote: SocketAddr::new(peer, 0),
+        opening: crate::opening::Opening::PLAIN,
+        identity: IDENTITY,
+        flow,
+    }
 }
 
 fn sender_spec(asked: &Asked, local: IpAddr, remote: SocketAddr) -> End<Traffic> {
-    End { local, remote, identity: IDENTITY, flow: traffic(asked) }
+    End {
+        local,
+        remote,
+        opening: crate::opening::Opening::PLAIN,
+        identity: IDENTITY,
+        flow: traffic(asked),
+    }
 }
 
 fn traffic(asked: &Asked) -> Traffic {

@@ -143,7 +143,7 @@ impl StudyRequest for Fabric {
         set_all(&mut spec.messages, &self.messages);
         set(&mut spec.carrier, &self.carrier);
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
-        spec.between = Between { from: values(&self.from), to: values(&self.to) };
+        spec.between = Between { from: values(&self.from), to: values(&self.to), reversed: false };
         set(&mut spec.margin, &self.margin);
         set(&mut spec.duration, &self.duration);
         // A short trial still has one interval.

@@ -11,7 +11,7 @@ use super::FailoverSpec;
 use crate::request::given::{Given, Place, RefusedAt, choice, ranged_values, set, value, values};
 use crate::request::values::{Duration, once, place_in};
 use crate::request::{StudyRequest, strict, subjects};
-use crate::study::{Between, Blocks, Outline, Profile, SpecProblem, StudySpec};
+use crate::study::{Between, Blocks, Directions, Outline, Profile, SpecProblem, StudySpec};
 
 measure::ranged! {
     /// Number of distinct flows.
@@ -62,6 +62,9 @@ pub struct Failover {
     /// Send as many flows in the other direction at once
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub bidir: Option<Given<bool>>,
+    /// Direction of the flows: forward, reverse or both at once [default: forward]
+    #[arg(long, value_name = "WAY", conflicts_with = "bidir")]
+    pub direction: Option<Given<Directions>>,
     /// Time from the start of the load to the deed [default: 500ms; strict 2s]
     #[arg(long, value_name = "S")]
     pub before: Option<Given<Duration>>,
@@ -107,6 +110,9 @@ impl StudyRequest for Failover {
         set(&mut spec.after, &self.after);
         set(&mut spec.blocks, &self.blocks);
         set(&mut spec.bidirectional, &self.bidir);
+        let direction = value(&self.direction);
+        spec.bidirectional |= direction == Some(Directions::Both);
+        spec.between = std::mem::take(&mut spec.between).toward(direction);
         spec.spreads = self.spreads(spec.spreads[0]);
         Ok(StudySpec::Failover(spec))
     }

@@ -12,7 +12,7 @@ use crate::request::values::{Duration, Length, place_in, sizes};
 use crate::request::{StudyRequest, strict, subjects};
 use crate::study::tcp::TcpDirection;
 use crate::study::{
-    Between, Blocks, Outline, PacedFrames, Profile, SpecProblem, Streams, StudySpec,
+    Between, Blocks, Directions, Outline, PacedFrames, Profile, SpecProblem, Streams, StudySpec,
 };
 
 /// Flags of `latency`, keys of `[study.latency]`.
@@ -38,6 +38,10 @@ pub struct Latency {
     /// Server port [default: the next host's]
     #[arg(long, value_name = "HOST/PORT")]
     pub to: Option<Given<PortRef>>,
+    /// Which end asks: forward for the client port, reverse for the server port [default: forward, or
+    /// the end that a NAT or firewall between lets begin]
+    #[arg(long, value_name = "WAY")]
+    pub direction: Option<Given<Directions>>,
     /// Devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]
     #[arg(long = "device", value_name = "LIST", value_delimiter = ',')]
     pub devices: Vec<Given<String>>,
@@ -93,7 +97,7 @@ impl StudyRequest for Latency {
             }
         }
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
-        spec.between = Between::one_pair(value(&self.from), value(&self.to));
+        spec.between = Between::one_pair(value(&self.from), value(&self.to)).toward(self.asking()?);
         if let Some(rate) = &self.open_loop {
             spec.schedule = Schedule::Paced(rate.value);
         }
@@ -116,6 +120,19 @@ impl StudyRequest for Latency {
                 stated.or(self.open_loop.as_ref().map(Given::place))
             }
             _ => None,
+        }
+    }
+}
+
+impl Latency {
+    /// End that asks; round trips have one.
+    fn asking(&self) -> Result<Option<Directions>, RefusedAt> {
+        match &self.direction {
+            Some(both) if both.value == Directions::Both => {
+                let hint = "choose forward or reverse, and make a second run for the other";
+                Err(both.refused(Refused::new("a round trip is asked for from one end", hint)))
+            }
+            other => Ok(value(other)),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::study::{
     Agents, BLOCKS, Between, Blocks, Bypass, Estimate, Known, Needs, PacedFrames, Profile,
     SpecProblem, TRIES, Tries, Varied, Ways, problem, rate,
 };
+use trial::topology::Pair;
 use trial::{Protocol, Schedule, Subject, Topology};
 
 /// Request for RTTs.
@@ -94,13 +95,31 @@ impl LatencySpec {
         problem::some("direction of the load", &self.load_directions)?;
         problem::lasts(self.duration)?;
         let Some(topology) = known.topology else { return Ok(()) };
-        let link = self.ways(topology)?.link(topology);
+        let ways = self.ways(topology)?;
+        for way in ways.subjects() {
+            self.check_let_in(topology, ways.pair(way))?;
+        }
+        let link = ways.link(topology);
         if let Schedule::Paced(rate) = self.schedule {
             for &size in &self.sizes {
                 problem::rate("the schedule's rate", rate, size, link)?;
             }
         }
         self.loads.iter().try_for_each(|load| load.check(link))
+    }
+
+    /// Refuses a pair of which the first end may not begin in any of the protocols.
+    fn check_let_in(&self, topology: &Topology, pair: &Pair) -> Result<(), SpecProblem> {
+        let Some(way) = topology.opening(pair) else { return Ok(()) };
+        let opens = |protocol: &Protocol| match protocol {
+            Protocol::Icmp => way.icmp,
+            Protocol::Udp => way.udp,
+            Protocol::Tcp => way.tcp,
+        };
+        if self.protocols.iter().any(opens) {
+            return Ok(());
+        }
+        Err(SpecProblem::NotLetIn { from: pair.from.to_string(), to: pair.to.to_string() })
     }
 
     /// Rate of the slowest link that takes part; `None` if unknown.

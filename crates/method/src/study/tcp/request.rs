@@ -10,7 +10,7 @@ use super::{TcpDirection, TcpSpec};
 use crate::request::given::{Given, RefusedAt, set, value};
 use crate::request::values::{CongestionControl, Duration, Omit};
 use crate::request::{StudyRequest, strict, subjects};
-use crate::study::{Between, Blocks, Outline, Profile, Streams, StudySpec};
+use crate::study::{Between, Blocks, Directions, Outline, Profile, Streams, StudySpec};
 
 /// Flags of `tcp`, keys of `[study.tcp]`.
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
@@ -43,6 +43,10 @@ pub struct Tcp {
     /// Measure only both directions at once [default: each direction alone, and both at once]
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub bidir: Option<Given<bool>>,
+    /// Direction of the payload: forward, reverse or both at once [default: each direction alone, and
+    /// both at once]
+    #[arg(long, value_name = "WAY", conflicts_with_all = ["reverse", "bidir"])]
+    pub direction: Option<Given<Directions>>,
     /// Port at the first end [default: the first host]
     #[arg(long, value_name = "HOST/PORT")]
     pub from: Option<Given<PortRef>>,
@@ -88,6 +92,17 @@ impl Tcp {
     /// Directions to measure; `None` for all.
     fn directions(&self) -> Result<Option<Vec<TcpDirection>>, RefusedAt> {
         let said = |given: &Option<Given<bool>>| given.as_ref().is_some_and(|given| given.value);
+        if let Some(direction) = &self.direction {
+            if said(&self.reverse) || said(&self.bidir) {
+                let hint = "leave `reverse` and `bidir` out: `direction` says it";
+                return Err(direction.refused(Refused::new("the direction is said twice", hint)));
+            }
+            return Ok(Some(vec![match direction.value {
+                Directions::Forward => TcpDirection::Forward,
+                Directions::Reverse => TcpDirection::Reverse,
+                Directions::Both => TcpDirection::Bidirectional,
+            }]));
+        }
         match (said(&self.reverse), said(&self.bidir), &self.bidir) {
             (true, true, Some(bidir)) => {
                 let hint = "leave `reverse` or `bidir` out; without both, each is measured";
@@ -114,9 +129,12 @@ mod tests {
             ("bidir = true", Some(vec![both])),
             ("reverse = false\nbidir = true", Some(vec![both])),
             ("reverse = false\nbidir = false", None),
+            ("direction = \"reverse\"", Some(vec![reverse])),
+            ("direction = \"both\"", Some(vec![both])),
         ] {
             assert_eq!(read(text).ok(), Some(expected), "{text}");
         }
         assert!(read("reverse = true\nbidir = true").is_err());
+        assert!(read("reverse = true\ndirection = \"forward\"").is_err());
     }
 }

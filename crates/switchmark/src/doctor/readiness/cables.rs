@@ -10,12 +10,15 @@ use dataplane::iperf3;
 use measure::quantile::upper_median;
 use page::Unit;
 use trial::Topology;
-use trial::topology::{CableEnd, DeviceKind, Host, HostPort, PortRef, Runs};
+use trial::topology::{CableEnd, DeviceKind, Host, HostPort, Opening, PortRef, Runs};
 
 use super::{Finding, State, link_of, tunnels};
 use crate::config::written::Part;
 use crate::doctor::paths::{BestRates, Passage};
 use page::numbers;
+
+/// Name of the check on which end may begin.
+pub const DIRECTIONS: &str = "directions";
 
 /// Name of the check on a port's rate.
 const SPEED: &str = "throughput";
@@ -209,7 +212,7 @@ fn duplicate(place: &str, port: &HostPort, own: &[String], proof: &Proof) -> Fin
         .prevents_all(place, Part::Address)
 }
 
-/// Judges the passage between two hosts through a device.
+/// Judges the passage between two hosts through a device, in whichever direction it opens.
 pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
     let place = format!("{} > {}", passage.from, passage.to);
     let mut all = Vec::new();
@@ -222,9 +225,10 @@ pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
         }
     };
     let (to, far) = (passage.to_address, passage.to.to_string());
-    if let (Some(why), false, None) =
-        (&passage.refused, passage.small || passage.served, passage.server)
-    {
+    let back = passage.back.as_ref();
+    let pings = passage.small || back.is_some_and(|way| way.icmp);
+    let datagrams = passage.served || back.is_some_and(|way| way.udp);
+    if let (Some(why), false, None) = (&passage.refused, pings || datagrams, passage.server) {
         let command =
             format!("ip route get {to} on {}, and a subnet for each cable", passage.from.host);
         return vec![
@@ -233,12 +237,8 @@ pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
                 .prevents_all(&far, Part::Address),
         ];
     }
-    let path = passes("path", passage.small, "pings", &format!("ping -c 3 {to}"));
-    all.push(if passage.small || passage.served {
-        path
-    } else {
-        path.prevents_all(&far, Part::Address)
-    });
+    let path = passes("path", pings, "pings", &format!("ping -c 3 {to}"));
+    all.push(if pings || datagrams { path } else { path.prevents_all(&far, Part::Address) });
     if let Some(largest) = &passage.largest {
         all.push(tunnels::path_mtu(&place, largest));
     } else if passage.small {
@@ -253,18 +253,59 @@ pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
     }
     match passage.server {
         Some(port) => all.push(server(&place, passage, port)),
-        None if passage.small => {
-            let fix = format!("nft list ruleset on {}, and let UDP through", passage.to.host);
-            let firewall = passes("firewall", passage.served, "UDP datagrams to a free port", &fix);
-            all.push(if passage.served {
-                firewall
-            } else {
-                firewall.prevents_all(&far, Part::Address)
-            });
-        }
+        None if pings || datagrams => all.push(firewall(&place, passage, datagrams)),
         None => {}
     }
+    all.extend(passage.one_sided().map(|ways| directions(&place, ways)));
     all
+}
+
+/// Checks that datagrams to a free port are answered from one end at least. What drops them may be
+/// either host, or anything between.
+fn firewall(place: &str, passage: &Passage, passes: bool) -> Finding {
+    const WHAT: &str = "UDP datagrams to a free port";
+    if passes {
+        return Finding::new(place, "firewall", State::Good, format!("{WHAT} pass"));
+    }
+    let (from, to) = (&passage.from, &passage.to);
+    let mut found = format!("{WHAT} do not pass from {from} to {to}, nor from {to} to {from}");
+    if !passage.unanswered.is_empty() {
+        found = format!("{found} ({})", passage.unanswered.join("; "));
+    }
+    let fix = format!(
+        "nft list ruleset on {}, on {} and on what is between, and let UDP through one way at least",
+        from.host, to.host
+    );
+    Finding::new(place, "firewall", State::Bad, found)
+        .fixed_by(fix, Vec::new())
+        .prevents_all(&to.to_string(), Part::Address)
+}
+
+/// Says which end may begin, and as whom the other sees it.
+fn directions(place: &str, ways: [&Opening; 2]) -> Finding {
+    let [forward, back] = ways;
+    let said = |way: &Opening| {
+        let names = [(way.icmp, "ICMP"), (way.udp, "UDP"), (way.tcp, "TCP")];
+        let open: Vec<&str> = names.iter().filter(|(opens, _)| *opens).map(|(_, n)| *n).collect();
+        let Opening { from, to, .. } = way;
+        match open.len() {
+            0 => format!("{from} to {to} is not let in"),
+            3 => format!("{from} to {to} opens and is answered"),
+            _ => format!("{from} to {to} opens and is answered in {} only", open.join(" and ")),
+        }
+    };
+    // The way that opens is named first.
+    let (first, second) = if forward.is_shut() { (back, forward) } else { (forward, back) };
+    let mut found = format!("{}; {}", said(first), said(second));
+    if ways.iter().any(|way| !(way.icmp && way.udp && way.tcp)) {
+        found.push_str(": a NAT or firewall stands between, as home routers do");
+    }
+    for way in ways {
+        if let Some(address) = way.translated {
+            found = format!("{found}; {} sees {} as {address}", way.to, way.from);
+        }
+    }
+    Finding::new(place, DIRECTIONS, State::Good, found)
 }
 
 /// Checks that an iperf3 server is there, and free.

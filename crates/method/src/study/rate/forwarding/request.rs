@@ -16,7 +16,9 @@ use crate::request::given::{
 use crate::request::values::{Duration, Length, frames_of, once, place_in};
 use crate::request::{StudyRequest, strict, subjects};
 use crate::search::GoalName;
-use crate::study::{Between, Blocks, Outline, Precision, Profile, SpecProblem, StudySpec};
+use crate::study::{
+    Between, Blocks, Directions, Outline, Precision, Profile, SpecProblem, StudySpec,
+};
 
 measure::ranged! {
     /// Ports or addresses that the frames of a flow use in turn.
@@ -107,6 +109,9 @@ pub struct Forwarding {
     /// Send the same load in the other direction at the same time
     #[arg(long, visible_alias = "bidir")]
     pub bidirectional: bool,
+    /// Direction of the load: forward, reverse or both at once [default: forward]
+    #[arg(long, value_name = "WAY", conflicts_with = "bidirectional")]
+    pub direction: Option<Given<Directions>>,
     /// Sending port [default: the first host's]
     #[arg(long, value_name = "HOST/PORT")]
     pub from: Option<Given<PortRef>>,
@@ -214,8 +219,9 @@ impl StudyRequest for Forwarding {
         set_all(&mut spec.goals, &self.search);
         set(&mut spec.search, &self.method);
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
-        spec.between = Between::one_pair(value(&self.from), value(&self.to));
-        spec.bidirectional = self.bidirectional;
+        let direction = value(&self.direction);
+        spec.between = Between::one_pair(value(&self.from), value(&self.to)).toward(direction);
+        spec.bidirectional = self.bidirectional || direction == Some(Directions::Both);
         set(&mut spec.backend, &self.backend);
         set(&mut spec.receiver, &self.receiver);
         set(&mut spec.senders, &self.senders);

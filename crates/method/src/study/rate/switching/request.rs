@@ -85,7 +85,7 @@ impl StudyRequest for Switching {
         }
         set(&mut spec.ports, &self.ports);
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
-        spec.between = Between { from: values(&self.from), to: values(&self.to) };
+        spec.between = Between { from: values(&self.from), to: values(&self.to), reversed: false };
         set(&mut spec.duration, &self.duration);
         set(&mut spec.final_duration, &self.final_duration);
         // A confirming trial is never shorter than those before it.

@@ -1,0 +1,156 @@
+//! A router that translates, or lets nothing in from outside: which end may begin is learned and
+//! said, both ways are measured, and where nothing passes the refusal says what does not.
+//!
+//! Needs root, iproute2 and nftables: a host inside, a router, and a host outside, each a namespace.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+use crate::harness::spaces::{Spaces, cable, call, host_table, ip, space};
+use crate::harness::{self, Scratch, alone, switchmark};
+
+/// Prefix of the router's rules: what begins inside passes, and its answers.
+const LETS_OUT: &[&str] = &[
+    "add table ip filter",
+    "add chain ip filter forwards { type filter hook forward priority 0; policy drop; }",
+    "add rule ip filter forwards ct state established,related accept",
+    "add rule ip filter forwards iifname lan accept",
+];
+
+const NAT: &[&str] =
+    &["add table ip nat", "add chain ip nat post { type nat hook postrouting priority srcnat; }"];
+
+const MASQUERADE: &str = "add rule ip nat post oifname wan masquerade";
+const EVERY_PORT_ANEW: &str = "add rule ip nat post oifname wan masquerade fully-random";
+
+/// A home: `lan` behind `router`, and `wan` outside.
+struct Home {
+    _spaces: Spaces,
+    scratch: Scratch,
+}
+
+impl Home {
+    fn new(name: &str, routed: bool, rules: &[&[&str]]) -> Self {
+        let spaces = Spaces::new(&["lan", "router", "wan"]);
+        cable(("lan", "eth1", "192.168.1.10/24"), ("router", "lan", "192.168.1.1/24"));
+        cable(("router", "wan", "203.0.113.1/24"), ("wan", "eth1", "203.0.113.10/24"));
+        ip(&["-n", &space("lan"), "route", "add", "default", "via", "192.168.1.1"]);
+        if routed {
+            ip(&["-n", &space("wan"), "route", "add", "192.168.1.0/24", "via", "203.0.113.1"]);
+        }
+        ip(&["netns", "exec", &space("router"), "sysctl", "-qw", "net.ipv4.ip_forward=1"]);
+        for rule in rules.iter().copied().flatten() {
+            call("ip", &["netns", "exec", &space("router"), "nft", rule]);
+        }
+        let scratch = Scratch::new(name);
+        let file = [
+            host_table("lan", "192.168.1.10/24", "router/lan"),
+            host_table("wan", "203.0.113.10/24", "router/wan"),
+            "[[device]]\nname = \"router\"\nkind = \"router\"\n".to_owned(),
+        ];
+        std::fs::write(scratch.path("testbed.toml"), file.join("\n")).expect("writes");
+        Self { _spaces: spaces, scratch }
+    }
+
+    fn ask(&self, words: &[&str]) -> Output {
+        let output = Command::new(switchmark())
+            .args(words)
+            .args(["--seed", "1", "--json", "--testbed"])
+            .args([self.scratch.path("testbed.toml"), "--store".into()])
+            .arg(self.scratch.path("journal.db"))
+            .output()
+            .expect("switchmark starts");
+        println!("{}: {:?}\n{}", words.join(" "), output.status.code(), told(&output));
+        output
+    }
+
+    /// Values of a metric, each with a condition's value.
+    fn values(&self, words: &[&str], metric: &str, by: &str) -> Vec<(String, f64)> {
+        let output = self.ask(words);
+        let document = harness::json(&output);
+        let rows = document["figures"].as_array().expect("figures").iter();
+        let value = |row: &Value| {
+            let by = row["where"][by].as_str().unwrap_or_default().to_owned();
+            Some((by, row["value"].as_f64()?))
+        };
+        rows.filter(|row| row["metric"] == metric).filter_map(value).collect()
+    }
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+const LATENCY: &[&str] = &["latency", "--blocks", "2", "--size", "128", "-t", "0.1"];
+const TCP: &[&str] = &["tcp", "--blocks", "2", "-t", "0.3", "-O", "0.1"];
+const FLOOD: &[&str] = &["forwarding", "--flood", "--blocks", "2", "--size", "256", "-t", "0.2"];
+
+/// Both ways have figures, though one end only may begin.
+fn both_ways_are_measured(home: &Home) {
+    let round_trips = home.values(LATENCY, "rtt", "protocol");
+    for protocol in ["icmp", "udp", "tcp"] {
+        assert!(round_trips.iter().any(|(of, rtt)| of == protocol && *rtt > 0.0), "{protocol}");
+    }
+    let goodputs = home.values(TCP, "goodput", "from");
+    for from in ["lan/eth1", "wan/eth1"] {
+        assert!(goodputs.iter().any(|(of, rate)| of == from && *rate > 1e6), "{goodputs:?}");
+    }
+    for (direction, from) in [("forward", "lan/eth1"), ("reverse", "wan/eth1")] {
+        let words = [FLOOD, &["--direction", direction]].concat();
+        let received = home.values(&words, "received", "from");
+        assert!(received.iter().any(|(of, rate)| of == from && *rate > 1e3), "{received:?}");
+    }
+}
+
+const ONE_SIDED: &str = "lan/eth1 to wan/eth1 opens and is answered; wan/eth1 to lan/eth1 is not \
+                         let in: a NAT or firewall stands between, as home routers do";
+const SEEN_AS: &str = "wan/eth1 sees lan/eth1 as 203.0.113.1";
+
+#[test]
+fn behind_a_router_that_masquerades_both_ways_are_measured() {
+    let Some(_alone) = alone("nat_masquerade", &["ip", "nft", "sysctl"]) else { return };
+    let home = Home::new("nat-masquerade", false, &[LETS_OUT, NAT, &[MASQUERADE]]);
+    let output = home.ask(LATENCY);
+    assert!(output.status.success());
+    for words in [ONE_SIDED, SEEN_AS] {
+        assert!(told(&output).contains(words), "{words}");
+    }
+    both_ways_are_measured(&home);
+    let refused = home.ask(&[LATENCY, &["--direction", "reverse"]].concat());
+    assert!(!refused.status.success(), "nobody is let in");
+    assert!(told(&refused).contains("no conversation is let in that way"));
+}
+
+#[test]
+fn a_port_anew_for_every_conversation_changes_nothing() {
+    let Some(_alone) = alone("nat_random", &["ip", "nft", "sysctl"]) else { return };
+    let home = Home::new("nat-random", false, &[LETS_OUT, NAT, &[EVERY_PORT_ANEW]]);
+    both_ways_are_measured(&home);
+}
+
+#[test]
+fn behind_a_firewall_that_translates_nothing_both_ways_are_measured() {
+    let Some(_alone) = alone("stateful_firewall", &["ip", "nft", "sysctl"]) else { return };
+    let home = Home::new("stateful-firewall", true, &[LETS_OUT]);
+    let output = home.ask(LATENCY);
+    assert!(told(&output).contains(ONE_SIDED));
+    assert!(!told(&output).contains("sees lan/eth1 as"));
+    both_ways_are_measured(&home);
+}
+
+#[test]
+fn where_nothing_passes_way_protocol_and_port_are_named_and_no_host_is_blamed() {
+    let Some(_alone) = alone("nat_shut", &["ip", "nft", "sysctl"]) else { return };
+    let udp = "add rule ip filter forwards ip protocol udp drop";
+    let chain = "add chain ip filter forwards { type filter hook forward priority 0; }";
+    let home = Home::new("nat-shut", true, &[&["add table ip filter", chain, udp]]);
+    let output = home.ask(LATENCY);
+    assert!(!output.status.success());
+    let said = told(&output);
+    let ways = "UDP datagrams to a free port do not pass from lan/eth1 to wan/eth1, nor from \
+                wan/eth1 to lan/eth1";
+    assert!(said.contains(ways), "{said}");
+    assert!(said.contains("reach 203.0.113.10:") && said.contains("reach 192.168.1.10:"), "{said}");
+    assert!(said.contains("nft list ruleset on lan, on wan and on what is between"), "{said}");
+}
