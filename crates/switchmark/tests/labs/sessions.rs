@@ -56,11 +56,11 @@ fn bed(scratch: &Scratch, rule: &str) -> Bed {
         )
     };
     let text = [
-        "name = \"limited\"\n[[device]]\nname = \"router\"\nkind = \"router\"\n".to_owned(),
-        host_table("h1", "198.18.1.2", "router/p1"),
-        direct("198.19.0.1", "h2"),
-        host_table("h2", "198.18.2.2", "router/p2"),
-        direct("198.19.0.2", "h1"),
+        "[[device]]\nname = \"router\"\nkind = \"router\"\n".to_owned(),
+        host_table("h1", "198.18.1.2/24", "router/p1"),
+        direct("198.19.0.1/30", "h2"),
+        host_table("h2", "198.18.2.2/24", "router/p2"),
+        direct("198.19.0.2/30", "h1"),
     ]
     .concat();
     let file = scratch.path("testbed.toml");
@@ -81,13 +81,20 @@ fn measure(scratch: &Scratch, bed: &Bed, metric: &str, args: &[&str]) -> Value {
     row.clone()
 }
 
-/// The bracket holds what the router lets pass, and SYNs beyond were dropped.
+/// The bracket holds what the router lets pass, and SYNs beyond were dropped. A machine that begins
+/// connections late blames itself for what failed: it has only the lower end, which holds too.
 fn assert_limit(row: &Value, least: f64, most: f64) {
-    let end = |name: &str| row[name].as_f64().unwrap_or_else(|| panic!("no {name}: {row:#}"));
-    let (low, high) = (end("low"), end("high"));
-    assert!(low <= most && high >= least, "{least}…{most} is outside of {low}…{high}: {row:#}");
-    assert!(low >= 0.9 * least && high <= 1.1 * most, "too wide: {row:#}");
+    let low = row["low"].as_f64().unwrap_or_else(|| panic!("no low: {row:#}"));
+    assert!((0.9 * least..=most).contains(&low), "{least}…{most}: {row:#}");
+    let Some(high) = row["high"].as_f64() else {
+        println!("only a lower end: this machine is too busy");
+        assert_eq!(row["where"]["bound"], "at-least", "{row:#}");
+        assert_ne!(row["verdict"], "device", "{row:#}");
+        return;
+    };
+    assert!(high >= least && high <= 1.1 * most, "{least}…{most}: {row:#}");
     assert_eq!(row["where"]["failed_by"], "timed-out", "{row:#}");
+    assert_ne!(row["verdict"], "tester", "{row:#}");
 }
 
 #[test]
@@ -100,7 +107,6 @@ fn a_limit_of_new_connections_is_found() {
     let args = ["--test", "rate", "-t", "1", "--final-time", &time, "--precision", "0.02"];
     let row = measure(&scratch, &bed, "connection_rate", &args);
     assert_limit(&row, RATE * (1.0 - WIDTH), (RATE + BURST / FINAL_S) * (1.0 + WIDTH));
-    assert_ne!(row["verdict"], "tester", "{row:#}");
 }
 
 #[test]
@@ -112,5 +118,4 @@ fn a_limit_of_connections_at_once_is_found() {
     let args = ["--test", "concurrent", "--most", "20000", "--opening", "4000", "--hold", "300ms"];
     let row = measure(&scratch, &bed, "connections", &args);
     assert_limit(&row, COUNT * (1.0 - WIDTH), COUNT * (1.0 + WIDTH));
-    assert_ne!(row["verdict"], "tester", "{row:#}");
 }
