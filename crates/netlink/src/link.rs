@@ -8,7 +8,8 @@ use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::link::{
     BridgePortState, BridgeStpState, InfoBridge, InfoBridgePort, InfoData, InfoKind, InfoPortData,
-    InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType, LinkMessage, State, Stats64,
+    InfoVeth, InfoVxlan, LinkAttribute, LinkFlags, LinkInfo, LinkLayerType, LinkMessage, State,
+    Stats64,
 };
 
 use crate::conversation::Context;
@@ -191,6 +192,13 @@ impl Link {
     fn take(&mut self, info: &LinkInfo) {
         match info {
             LinkInfo::Kind(kind) => self.kind = Some(kind.to_string()),
+            // A VXLAN names the link below here only.
+            LinkInfo::Data(InfoData::Vxlan(infos)) => {
+                self.lower = infos.iter().find_map(|info| match info {
+                    InfoVxlan::Link(index) if *index != 0 => Some(*index),
+                    _ => None,
+                });
+            }
             LinkInfo::PortData(InfoPortData::BridgePort(port)) => {
                 self.forwarding = port.iter().find_map(|attribute| match attribute {
                     InfoBridgePort::State(state) => Some(*state == BridgePortState::Forwarding),
