@@ -21,10 +21,6 @@ const US: f64 = 1e3;
 pub(crate) struct Terse;
 
 impl Reader for Terse {
-    fn tool(&self) -> &'static str {
-        "fio"
-    }
-
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
         let fields: Vec<&str> = line.split(';').collect();
         // A truncated part may be a kind of operations.

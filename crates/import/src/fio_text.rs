@@ -5,13 +5,13 @@
 
 use page::{Caveat, Key, Metric};
 
-use crate::around::is_around;
 use crate::contradiction::Contradiction;
 use crate::described::Described;
 use crate::fio_parts::{KINDS, Latency, Part, add_parts, add_points};
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, begins, behind, between, nanoseconds, number, scaled, share};
 use crate::reader::Reader;
+use crate::shapes::is_around;
 
 /// Maximum number of jobs in an output.
 const MOST_JOBS: usize = 4096;
@@ -33,10 +33,6 @@ pub(crate) struct Text {
 }
 
 impl Reader for Text {
-    fn tool(&self) -> &'static str {
-        "fio"
-    }
-
     fn begins(&self, line: &str) -> bool {
         self.group.jobs.is_some() && (is_group(line) || line.starts_with("Run status"))
     }

@@ -4,7 +4,6 @@
 //! the doubts that its tool leaves. Never opens a file, never holds one whole, and never guesses: a
 //! line that is not understood is reported.
 
-mod around;
 mod checks;
 mod contradiction;
 mod described;
@@ -29,7 +28,6 @@ mod netperf;
 mod numbers;
 mod nuttcp;
 mod objects;
-mod osu;
 mod perftest;
 mod ping;
 mod problem;
@@ -37,6 +35,7 @@ mod qperf;
 mod reader;
 mod rows;
 mod series;
+mod shapes;
 mod sockperf;
 mod text;
 mod trex;

@@ -12,6 +12,7 @@ use crate::found::{Found, Row};
 use crate::numbers::{begins, between, leading, number};
 use crate::problem::Problem;
 use crate::reader::Reader;
+use crate::shapes::is_around;
 
 const MS: f64 = 1e6;
 
@@ -50,16 +51,8 @@ impl Station {
 }
 
 impl Reader for Mtr {
-    fn tool(&self) -> &'static str {
-        "mtr"
-    }
-
-    fn begins(&self, line: &str) -> bool {
-        begins(&["HOST:", "Mtr_Version,", "<MTR "], line)
-    }
-
     fn line(&mut self, line: &str, _found: &mut Found) -> bool {
-        if self.begins(line) {
+        if is_around("mtr.begin", line) {
             let words = line.split_whitespace().skip(2).map(str::to_owned);
             self.columns = words.filter(|_| line.starts_with("HOST:")).collect();
             let xml = |name: &str| between(line, name, "\"").filter(|_| line.starts_with("<MTR "));
@@ -82,7 +75,6 @@ impl Reader for Mtr {
         if let Some(station) = self.last.take() {
             station.add_to(self.payload, self.to.as_deref(), found);
         }
-        *self = Self::default();
     }
 }
 

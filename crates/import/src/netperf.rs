@@ -40,10 +40,6 @@ struct Test {
 }
 
 impl Reader for Netperf {
-    fn tool(&self) -> &'static str {
-        "netperf"
-    }
-
     fn begins(&self, line: &str) -> bool {
         let name = line.split_once(" TEST from ").filter(|(_, rest)| rest.contains(" to "));
         let of_name = |c: char| c.is_ascii_alphabetic() || matches!(c, ' ' | '/' | '|' | '_');

@@ -6,13 +6,13 @@
 
 use page::{Caveat, Key, Metric, Unit};
 
-use crate::around::is_around;
 use crate::contradiction::Contradiction;
 use crate::described::Described;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, all_printed, begins, fits_any, leading, numbers, printed};
 use crate::reader::Reader;
 use crate::series::Series;
+use crate::shapes::is_around;
 
 const MS: f64 = 1e6;
 
@@ -69,10 +69,6 @@ pub(crate) struct Ping {
 }
 
 impl Reader for Ping {
-    fn tool(&self) -> &'static str {
-        "ping"
-    }
-
     fn begins(&self, line: &str) -> bool {
         begins(&["PING ", "PING6", "Pinging "], line)
             || (line.starts_with("Sending ") && line.contains("-byte ICMP Echos to "))
@@ -91,8 +87,38 @@ impl Reader for Ping {
         self.summed_up(line) || self.counted(line) || self.is_around(line)
     }
 
+    /// Adds one ping's results; without a summary it was cut off.
     fn end(&mut self, found: &mut Found) {
-        std::mem::take(self).add_to(found);
+        let received = self.counts.map_or(self.replies.count as f64, |(_, received)| received);
+        let impossible = self.counts.filter(|(sent, received)| *sent < 0.0 || *received < 0.0);
+        let row = self.row().samples(received.max(0.0) as u64);
+        let row = row.doubting_if(self.counts.is_none(), Caveat::CutOff);
+        let negative = |(sent, received)| Contradiction::new("negative-count", received, sent);
+        let row = row.contradicted(impossible.map(negative).or_else(|| self.contradiction()));
+        // The replies' lines are more precise, unless some are missing.
+        let is_whole = self.summary.is_none() || self.replies.count as f64 >= received;
+        let summary = self.summary.map(|all| all.map(|one| one.value));
+        // MikroTik prints microseconds if it has them.
+        let coarse =
+            self.coarse && self.step.max(self.summary.map_or(0.0, |all| all[0].step)) >= MS;
+        if !self.replies.is_empty() && is_whole && !coarse {
+            found.samples(&row, Metric::Rtt, &self.replies, 1.0);
+        } else if let Some(times) = summary {
+            if coarse {
+                found.coarse(&row, Metric::Rtt, times, MS);
+            } else {
+                let step = self.summary.map_or(0.0, |all| all[0].step);
+                let described = Described::by_ends(times).with(self.deviation, step);
+                let described = described.of_samples(self.has_duplicates.then_some(0));
+                found.distribution(&row, Metric::Rtt, &described);
+            }
+        }
+        let Some((sent, received)) = self.counts.filter(|_| impossible.is_none()) else { return };
+        // Several hosts may answer a request; those are duplicates.
+        if sent > 0.0 {
+            let lost = (1.0 - received / sent).max(0.0);
+            found.add(&row.samples(sent as u64), Metric::LossRatio, Unit::Ratio, lost);
+        }
     }
 }
 
@@ -309,40 +335,6 @@ impl Ping {
             .with_frame(packet, 18)
             .with_known(Key::IpVersion, self.ipv6.then_some("ipv6"))
             .doubting(Caveat::SoftwareTimestamps)
-    }
-
-    /// Adds one ping's results; without a summary it was cut off.
-    fn add_to(self, found: &mut Found) {
-        let received = self.counts.map_or(self.replies.count as f64, |(_, received)| received);
-        let impossible = self.counts.filter(|(sent, received)| *sent < 0.0 || *received < 0.0);
-        let row = self.row().samples(received.max(0.0) as u64);
-        let row = row.doubting_if(self.counts.is_none(), Caveat::CutOff);
-        let negative = |(sent, received)| Contradiction::new("negative-count", received, sent);
-        let row = row.contradicted(impossible.map(negative).or_else(|| self.contradiction()));
-        // The replies' lines are more precise, unless some are missing.
-        let is_whole = self.summary.is_none() || self.replies.count as f64 >= received;
-        let summary = self.summary.map(|all| all.map(|one| one.value));
-        // MikroTik prints microseconds if it has them.
-        let coarse =
-            self.coarse && self.step.max(self.summary.map_or(0.0, |all| all[0].step)) >= MS;
-        if !self.replies.is_empty() && is_whole && !coarse {
-            found.samples(&row, Metric::Rtt, &self.replies, 1.0);
-        } else if let Some(times) = summary {
-            if coarse {
-                found.coarse(&row, Metric::Rtt, times, MS);
-            } else {
-                let step = self.summary.map_or(0.0, |all| all[0].step);
-                let described = Described::by_ends(times).with(self.deviation, step);
-                let described = described.of_samples(self.has_duplicates.then_some(0));
-                found.distribution(&row, Metric::Rtt, &described);
-            }
-        }
-        let Some((sent, received)) = self.counts.filter(|_| impossible.is_none()) else { return };
-        // Several hosts may answer a request; those are duplicates.
-        if sent > 0.0 {
-            let lost = (1.0 - received / sent).max(0.0);
-            found.add(&row.samples(sent as u64), Metric::LossRatio, Unit::Ratio, lost);
-        }
     }
 
     /// Contradiction of the summary with its own share, or with the replies' lines.
