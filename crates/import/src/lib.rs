@@ -30,7 +30,6 @@ mod nuttcp;
 mod objects;
 mod perftest;
 mod ping;
-mod problem;
 mod qperf;
 mod reader;
 mod rows;
@@ -131,6 +130,23 @@ pub enum ImportError {
 }
 
 impl ImportError {
+    /// Creates the error of a value that lacks a part; [`Self::at`] sets its line.
+    const fn missing(tool: &'static str, what: &'static str) -> Self {
+        Self::Missing { number: 0, tool, what }
+    }
+
+    /// Sets the line of a value, which the reader of the value does not know.
+    fn at(mut self, line: usize) -> Self {
+        if let Self::UnknownJson { number }
+        | Self::BrokenJson { number, .. }
+        | Self::ToolFailed { number, .. }
+        | Self::Missing { number, .. } = &mut self
+        {
+            *number = line;
+        }
+        self
+    }
+
     /// Line that the error names.
     pub const fn line(&self) -> Option<usize> {
         match self {

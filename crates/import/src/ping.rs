@@ -12,32 +12,9 @@ use crate::found::{Found, Row};
 use crate::numbers::{Printed, all_printed, begins, fits_any, leading, numbers, printed};
 use crate::reader::Reader;
 use crate::series::Series;
-use crate::shapes::is_around;
+use crate::shapes::{Values, is_around};
 
 const MS: f64 = 1e6;
-
-/// First lines of Windows' ping in its languages; a console may print non-ASCII letters
-/// differently.
-const WINDOWS: [&str; 8] = [
-    "Pinging * with # bytes of data:",
-    "Ping wird ausgef*hrt f*r * mit # Bytes Daten:",
-    "Envoi d*une requ*te 'Ping' * avec # octets de donn*",
-    "Haciendo ping a * con # bytes de datos:",
-    "Disparando * com # bytes de dados:",
-    "Esecuzione di Ping * con # byte di dati:",
-    "* に ping を送信しています # バイトのデータ:",
-    "正在 Ping * 具有 # 字节的数据:",
-];
-
-/// Shapes of replies: `Reply from 10.0.0.1: bytes=32 time<1ms TTL=128`; the time of IPv6 stands
-/// alone.
-const REPLIES: [&str; 5] = [
-    "*: *=# *=#^ms TTL=#",
-    "*: *=# *<#^ms TTL=#",
-    "Reply from *: time=#ms",
-    "Reply from *: time<#ms",
-    "* からの応答: *=#ms",
-];
 
 /// Reader of one ping, with the results so far.
 #[derive(Debug, Default)]
@@ -72,7 +49,7 @@ impl Reader for Ping {
     fn begins(&self, line: &str) -> bool {
         begins(&["PING ", "PING6", "Pinging "], line)
             || (line.starts_with("Sending ") && line.contains("-byte ICMP Echos to "))
-            || (line.ends_with([':', '：']) && fits_any(&WINDOWS, line))
+            || (line.ends_with([':', '：']) && is_around("ping.header", line))
             || (line.starts_with("0 ") && self.coarse && mikrotik(line).is_some())
     }
 
@@ -158,10 +135,9 @@ impl Ping {
         let octets = |word: &str| leading(word).map(|(octets, _)| octets);
         self.begun = true;
         self.ipv6 = line.starts_with("PING6") || words.iter().skip(1).take(2).any(|w| is_ipv6(w));
-        if let Some(own) = numbers("Sending #, #-byte ICMP Echos to ~", line) {
-            (self.packet_octets, self.coarse) = (Some(own[1]), true);
-        } else if let Some(shape) = WINDOWS.iter().find(|shape| fits_any(&[shape], line)) {
-            self.data_octets = numbers(shape, line).and_then(|own| own.first().copied());
+        if let Some(values) = Values::of("ping.header", line) {
+            self.data_octets = values.number("data");
+            self.packet_octets = values.number("packet");
             self.coarse = true;
         } else {
             let is_data = |word: &str| word.to_ascii_lowercase().starts_with("data");
@@ -223,43 +199,32 @@ impl Ping {
             }
             return true;
         }
-        let is_reply = line.contains("ms") && fits_any(&REPLIES, line);
-        self.coarse |= is_reply;
-        if let Some(own) = REPLIES[..2].iter().find_map(|shape| numbers(shape, line)) {
-            self.sized(own[0]);
+        let told = Values::of("ping.reply", line).filter(|_| line.contains("ms"));
+        self.coarse |= told.is_some();
+        if let Some(octets) = told.as_ref().and_then(|told| told.number("octets")) {
+            self.sized(octets);
         }
-        is_reply
+        told.is_some()
     }
 
     /// Reads `100 packets transmitted, 100 received, +2 duplicates, 0% packet loss, time 101357ms`,
     /// in any language; `Packets: Sent = 4, Received = 4, Lost = 0 (0% loss),`.
     fn counted(&mut self, line: &str) -> bool {
-        let of = |shape: &str, at: [usize; 2]| {
-            let own = numbers(shape, line)?;
-            Some((own[at[0]], own[at[1]], own.get(2).copied()))
-        };
-        let windows =
-            of("*:^* = #*^* = #*^* = #~", [0, 1]).or_else(|| of("*: * = #, * = #,", [0, 1]));
-        if let Some((sent, received, lost)) =
-            windows.filter(|_| self.coarse || line.starts_with("Packets: Sent"))
-        {
-            self.counts = Some((sent, received));
-            self.percent = lost.map(|lost| Printed { value: 100.0 * lost / sent, step: 0.5 });
-            return true;
-        }
-        if let Some(own) = numbers("Success rate is # percent (#/#)~", line) {
-            self.counts = Some((own[2], own[1]));
-            self.percent = Some(Printed { value: 100.0 - own[0], step: 1.0 });
-            return true;
-        }
-        if let Some(own) = numbers("sent=# received=# packet-loss=#%~", line) {
-            self.counts = Some((own[0], own[1]));
-            self.percent = Some(Printed { value: own[2], step: 1.0 });
-            return true;
-        }
+        let is_windows = self.coarse || line.starts_with("Packets: Sent");
+        let windows = Values::of("ping.windows", line).filter(|_| is_windows);
+        let told = windows.or_else(|| Values::of("ping.counts", line));
         // In Italian the lost have a line of their own.
-        if let (Some(own), Some((sent, _))) = (numbers("* = # (#%~", line), self.counts) {
-            self.percent = Some(Printed { value: 100.0 * own[0] / sent, step: 0.5 });
+        let is_told = |told: &Values| told.text("sent").is_some() || self.counts.is_some();
+        if let Some(told) = told.filter(is_told) {
+            self.counts = told.number("sent").zip(told.number("received")).or(self.counts);
+            let share = |lost| Some(100.0 * lost / self.counts?.0);
+            let percent = told.number("success").map(|success| 100.0 - success);
+            let percent = percent.or(told.number("percent"));
+            let (value, step) = percent.map_or_else(
+                || (told.number("lost").and_then(share), 0.5),
+                |percent| (Some(percent), 1.0),
+            );
+            self.percent = value.map(|value| Printed { value, step });
             return true;
         }
         let parts: Vec<&str> = line.split([',', '，', '、']).collect();

@@ -43,6 +43,11 @@ impl Part {
         self.0.is_empty()
     }
 
+    /// Name of the row whose shape is the text itself.
+    pub(crate) fn name(self, text: &str) -> Option<&'static str> {
+        self.0.iter().find(|row| row.shape == text)?.names.first().copied()
+    }
+
     /// True if a line has one of the shapes.
     pub(crate) fn fits(self, line: &str) -> bool {
         self.0.iter().any(|row| fits(row.shape, line).is_some())
@@ -108,10 +113,6 @@ impl Sheet {
     /// Last value of a name.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.last().map(String::as_str)
-    }
-
-    pub(crate) fn printed(&self, name: &str) -> Option<Printed> {
-        printed(self.text(name)?)
     }
 
     pub(crate) fn number(&self, name: &str) -> Option<f64> {
