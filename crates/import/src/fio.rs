@@ -6,16 +6,14 @@
 
 use std::collections::BTreeMap;
 
-use page::{Caveat, Key, Metric};
+use page::{Caveat, Key};
 use serde_json::Value;
 
 use crate::ImportError;
 use crate::contradiction::Contradiction;
-use crate::described::Described;
-use crate::fio_parts::{KINDS, Latency, POINTS, Part, add_parts, add_points};
+use crate::fio_parts::{KINDS, Latency, POINTS, Part, Points, add_parts};
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, number, scaled, share};
-use crate::problem::Problem;
 
 /// Reads, writes or trims of a fio run, all jobs together.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -48,23 +46,24 @@ pub fn run(text: &str) -> Result<Vec<Operations>, ImportError> {
     let begin = text.find('{').unwrap_or(text.len());
     let number = text[..begin].lines().count().max(1);
     let parsed: Result<Value, _> = serde_json::from_str(&text[begin..]);
-    let value = parsed.map_err(|error| Problem::Broken(error.to_string()).at(number))?;
+    let value =
+        parsed.map_err(|error| ImportError::BrokenJson { number, why: error.to_string() })?;
     let jobs = jobs(&value).map_err(|problem| problem.at(number))?;
     Ok(operations(&jobs))
 }
 
 /// Returns every job's own entry. One failed job makes the whole a failure.
-fn jobs(value: &Value) -> Result<Vec<&Value>, Problem> {
+fn jobs(value: &Value) -> Result<Vec<&Value>, ImportError> {
     let jobs = ["jobs", "client_stats"].iter().find_map(|key| value[*key].as_array());
-    let jobs = jobs.ok_or(Problem::Missing("fio", "jobs"))?;
+    let jobs = jobs.ok_or(ImportError::missing("fio", "jobs"))?;
     // In client mode the last entry is the sum of the others.
     let single: Vec<&Value> = jobs.iter().filter(|job| job["jobname"] != "All clients").collect();
     if let Some(failed) = single.iter().find(|job| job["error"].as_i64().unwrap_or(0) != 0) {
         let reason = format!("job `{}`: error {}", text(&failed["jobname"]), failed["error"]);
-        return Err(Problem::Failed("fio", reason));
+        return Err(ImportError::ToolFailed { number: 0, tool: "fio", reason });
     }
     if single.is_empty() {
-        return Err(Problem::Missing("fio", "job that ran"));
+        return Err(ImportError::missing("fio", "job that ran"));
     }
     Ok(single)
 }
@@ -115,7 +114,7 @@ fn of_kind(jobs: &[&Value], kind: &'static str) -> Operations {
     all
 }
 
-pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), Problem> {
+pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> {
     let single = jobs(value)?;
     let global = &value["global options"];
     let said = |job: &Value| {
@@ -137,7 +136,7 @@ pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), Problem> {
         done.push(options);
     }
     if found.figures.len() == before {
-        return Err(Problem::Missing("fio", "reads or writes"));
+        return Err(ImportError::missing("fio", "reads or writes"));
     }
     Ok(())
 }
@@ -180,12 +179,8 @@ fn group(single: &[&Value], global: &Value, found: &mut Found) {
     row = kinds.iter().fold(row, of_size);
     let parts = single.iter().flat_map(|job| KINDS.map(|kind| &job[kind]));
     row = parts.fold(row, |row, own| row.contradicted(of_job(own)));
-    let parts: Vec<Part> = kinds.iter().map(part).collect();
-    add_parts(found, &row, &parts.iter().collect::<Vec<_>>(), Some(under_way));
-    for kind in &kinds {
-        let row = row.clone().with(Key::Operation, kind.kind).samples(kind.count);
-        distribution(found, &row, kind, single);
-    }
+    let parts: Vec<Part> = kinds.into_iter().map(|kind| part(kind, single)).collect();
+    add_parts(found, &row, &parts, Some(under_way));
 }
 
 /// Contradiction among one job's numbers of a kind: its operations, their time and octets, their
@@ -203,12 +198,9 @@ fn of_job(own: &Value) -> Option<Contradiction> {
     };
     let moved = || differs(1.0).and_then(|_| differs(1.0 / 1024.0));
     let latencies = ["slat", "clat", "lat"].map(|name| latency(own, name));
-    let count = count.unwrap_or(f64::INFINITY);
-    let parts = || Latency::of_parts(latencies, count);
-    let n = if count.is_finite() { count as u64 } else { 0 };
-    let whole = || latencies[2]?.described().contradiction(n);
+    let latencies = || Latency::contradiction(latencies, count);
     let bins = || ["lat_ns", "clat_ns"].into_iter().find_map(|name| count_of_bins(&own[name]));
-    rate.or_else(moved).or_else(parts).or_else(whole).or_else(bins)
+    rate.or_else(moved).or_else(latencies).or_else(bins)
 }
 
 /// Contradiction if the bins do not have all operations.
@@ -252,39 +244,38 @@ fn octets(text: &str) -> Option<u64> {
     (0.0..=1e12).contains(&value).then_some(value as u64)
 }
 
-fn part(of: &Operations) -> Part {
-    Part { name: of.kind, per_second: of.per_second, mean_latency: of.mean, count: of.count }
+/// Values of a kind with its quantiles: from merged bins, or one job's own percentiles.
+fn part(of: Operations, jobs: &[&Value]) -> Part {
+    let ran = |job: &&Value| job[of.kind]["iops"].as_f64().unwrap_or(0.0) > 0.0;
+    let ran: Vec<&Value> = jobs.iter().copied().filter(ran).collect();
+    let tables = if !of.bins.is_empty() {
+        let points = POINTS.map(|q| (q, of_bins(&of.bins, q))).into_iter();
+        let points = points.chain(of.ends.map(|(_, most)| (1.0, most))).collect();
+        vec![Points { points, is_whole: of.whole }]
+    } else if let [job] = ran[..] {
+        [("clat_ns", 1.0), ("clat", 1e3), ("lat_ns", 1.0)]
+            .into_iter()
+            .map(|(name, scale)| Points {
+                points: percentiles(&job[of.kind][name], scale),
+                is_whole: name == "lat_ns",
+            })
+            .collect()
+    } else {
+        Vec::new()
+    };
+    Part {
+        name: of.kind,
+        per_second: of.per_second,
+        mean_latency: of.mean,
+        count: Some(of.count),
+        ends: of.ends,
+        tables,
+    }
 }
 
-/// Adds the smallest, the largest, and quantiles: from merged bins, or one job's own percentiles.
-fn distribution(found: &mut Found, row: &Row, of: &Operations, jobs: &[&Value]) {
-    if let Some((least, most)) = of.ends {
-        let ends = Described::new(&[(0.0, least), (1.0, most)], None);
-        found.distribution(row, Metric::IoLatency, &ends);
-    }
-    if !of.bins.is_empty() {
-        let points = POINTS.map(|q| (q, of_bins(&of.bins, q)));
-        let most = of.ends.map(|(_, most)| (1.0, most));
-        let order: Vec<(f64, f64)> = points.into_iter().chain(most).collect();
-        let row = row.clone().contradicted(Described::new(&order, None).contradiction(0));
-        add_points(found, &row, &points, of.whole);
-        return;
-    }
-    let ran = |job: &&&Value| job[of.kind]["iops"].as_f64().unwrap_or(0.0) > 0.0;
-    if jobs.iter().filter(ran).count() != 1 {
-        return;
-    }
-    for (name, scale, whole) in
-        [("clat_ns", 1.0, false), ("clat", 1e3, false), ("lat_ns", 1.0, true)]
-    {
-        let told =
-            jobs.iter().filter(ran).filter_map(|job| job[of.kind][name]["percentile"].as_object());
-        let point = |(name, value): (&String, &Value)| {
-            Some((share(number(name)?), value.as_f64()? * scale))
-        };
-        let points: Vec<(f64, f64)> = told.flatten().filter_map(point).collect();
-        add_points(found, row, &points, whole);
-    }
+fn percentiles(of: &Value, scale: f64) -> Vec<(f64, f64)> {
+    let told = of["percentile"].as_object().into_iter().flatten();
+    told.filter_map(|(name, value)| Some((share(number(name)?), value.as_f64()? * scale))).collect()
 }
 
 fn of_bins(bins: &BTreeMap<u64, u64>, q: f64) -> f64 {

@@ -18,61 +18,77 @@ pub(crate) const KINDS: [&str; 3] = ["read", "write", "trim"];
 /// Quantiles that are imported; fio prints seventeen more.
 pub(crate) const POINTS: [f64; 3] = [0.5, 0.99, 0.999];
 
-/// Reads or writes, with the values that both of fio's formats report.
+/// Reads, writes or trims, with the values that all of fio's formats report.
+#[derive(Debug, Default)]
 pub(crate) struct Part {
     pub name: &'static str,
     pub per_second: f64,
     pub mean_latency: Option<f64>,
-    pub count: u64,
+    pub count: Option<u64>,
+    /// Smallest and largest latency.
+    pub ends: Option<(f64, f64)>,
+    pub tables: Vec<Points>,
+}
+
+/// Quantiles of a latency in nanoseconds.
+#[derive(Debug, Default)]
+pub(crate) struct Points {
+    pub points: Vec<(f64, f64)>,
+    /// True from submission on, not only of the completion.
+    pub is_whole: bool,
 }
 
 /// Adds operations per second and mean latency, of each kind and of all, with the result of the
-/// check by Little's law.
-pub(crate) fn add_parts(found: &mut Found, row: &Row, parts: &[&Part], under_way: Option<f64>) {
-    let parts: Vec<&Part> = parts.iter().copied().filter(|part| part.per_second > 0.0).collect();
-    let all: f64 = parts.iter().map(|part| part.per_second).sum();
-    let weight = |part: &Part| if part.count > 0 { part.count as f64 } else { part.per_second };
-    let weights: f64 = parts.iter().map(|part| weight(part)).sum();
-    let means = parts.iter().map(|part| Some(part.mean_latency? * weight(part)));
+/// check by Little's law; then the distributions.
+pub(crate) fn add_parts(found: &mut Found, row: &Row, parts: &[Part], under_way: Option<f64>) {
+    let ran: Vec<&Part> = parts.iter().filter(|part| part.per_second > 0.0).collect();
+    let count = |part: &Part| part.count.unwrap_or(0);
+    let all: f64 = ran.iter().map(|part| part.per_second).sum();
+    let weight = |part: &Part| if count(part) > 0 { count(part) as f64 } else { part.per_second };
+    let weights: f64 = ran.iter().map(|part| weight(part)).sum();
+    let means = ran.iter().map(|part| Some(part.mean_latency? * weight(part)));
     let mean = means.sum::<Option<f64>>().filter(|_| weights > 0.0).map(|sum| sum / weights);
-    let from_latency = mean.filter(|ns| *ns > 0.0).zip(under_way);
-    let from_latency = from_latency.map(|(ns, under_way)| under_way * 1e9 / ns);
-    let from_latency = from_latency.filter(|predicted| *predicted > 0.0);
+    let predicted = mean.filter(|ns| *ns > 0.0).zip(under_way);
+    let predicted = predicted.map(|(ns, under_way)| under_way * 1e9 / ns).filter(|of| *of > 0.0);
     // More operations than their latency allows are impossible; fewer are possible, if a job was
     // not always busy.
-    let row = row
+    let checked = row
         .clone()
-        .doubting_if(
-            from_latency.is_some_and(|most| all > (1.0 + LITTLE) * most),
-            Caveat::Inconsistent,
-        )
-        .doubting_if(
-            from_latency.is_some_and(|most| all < (1.0 - LITTLE) * most),
-            Caveat::LoadHeldBack,
-        );
-    let whole =
-        row.clone().with(Key::Operation, "all").samples(parts.iter().map(|p| p.count).sum());
+        .doubting_if(predicted.is_some_and(|of| all > (1.0 + LITTLE) * of), Caveat::Inconsistent)
+        .doubting_if(predicted.is_some_and(|of| all < (1.0 - LITTLE) * of), Caveat::LoadHeldBack);
+    let operations = ran.iter().map(|part| count(part)).sum();
+    let whole = checked.clone().with(Key::Operation, "all").samples(operations);
     if all > 0.0 {
         found.add(&whole, Metric::Iops, Unit::OperationsPerSecond, all);
     }
     if let Some(mean) = mean {
         found.mean(&whole, Metric::IoLatency, Unit::Nanoseconds, mean);
     }
-    if let Some(predicted) = from_latency {
+    if let Some(predicted) = predicted {
         let estimate = whole.with(Key::Estimate, "from-latency");
         found.add(&estimate, Metric::Iops, Unit::OperationsPerSecond, predicted);
     }
-    for part in parts {
-        let row = row.clone().with(Key::Operation, part.name).samples(part.count);
+    for part in ran {
+        let row = checked.clone().with(Key::Operation, part.name).samples(count(part));
         found.add(&row, Metric::Iops, Unit::OperationsPerSecond, part.per_second);
         if let Some(mean) = part.mean_latency {
             found.mean(&row, Metric::IoLatency, Unit::Nanoseconds, mean);
         }
     }
+    for part in parts {
+        let row = row.clone().with(Key::Operation, part.name).samples(part.count.unwrap_or(1));
+        if let Some((least, most)) = part.ends {
+            let ends = Described::new(&[(0.0, least), (1.0, most)], None);
+            found.distribution(&row, Metric::IoLatency, &ends);
+        }
+        for table in &part.tables {
+            add_points(found, &row, table);
+        }
+    }
 }
 
 /// Adds the imported quantiles of a distribution.
-pub(crate) fn add_points(found: &mut Found, row: &Row, points: &[(f64, f64)], is_whole: bool) {
+fn add_points(found: &mut Found, row: &Row, Points { points, is_whole }: &Points) {
     let completion = (!is_whole).then_some("completion");
     let row = row.clone().with_known(Key::Latency, completion);
     let row = row.contradicted(Described::new(points, None).contradiction(0));
@@ -92,13 +108,23 @@ pub(crate) struct Latency {
 }
 
 impl Latency {
-    pub(crate) fn described(&self) -> Described {
-        Described::by_ends(self.ends).with(self.deviation, self.step)
+    /// Contradiction if the latencies of a kind's operations, until their submission, from there on
+    /// and of both, are not each other's, or if no samples have the whole one.
+    pub(crate) fn contradiction(
+        latencies: [Option<Self>; 3],
+        count: Option<f64>,
+    ) -> Option<Contradiction> {
+        let whole = || {
+            let told = latencies[2]?;
+            let described = Described::by_ends(told.ends).with(told.deviation, told.step);
+            described.contradiction(count.unwrap_or(0.0) as u64)
+        };
+        Self::of_parts(latencies, count.unwrap_or(f64::INFINITY)).or_else(whole)
     }
 
     /// Contradiction if a latency is not that of its two parts; engines that wait for each
     /// operation print no submission.
-    pub(crate) fn of_parts(latencies: [Option<Self>; 3], count: f64) -> Option<Contradiction> {
+    fn of_parts(latencies: [Option<Self>; 3], count: f64) -> Option<Contradiction> {
         let [slat, clat, lat] = latencies;
         let ([least, mean, most], [_, said, said_most]) = (clat?.ends, lat?.ends);
         let step = clat?.step.max(lat?.step);

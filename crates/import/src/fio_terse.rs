@@ -3,11 +3,8 @@
 //! Owns the positions of reads, writes and trims in a line: each has twenty percentiles, surrounded
 //! by its other fields. The format does not report the number of operations in flight.
 
-use page::{Key, Metric};
-
 use crate::contradiction::Contradiction;
-use crate::described::Described;
-use crate::fio_parts::{KINDS, Latency, Part, add_parts, add_points};
+use crate::fio_parts::{KINDS, Latency, Part, Points, add_parts};
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, number, share};
 use crate::reader::Reader;
@@ -21,10 +18,6 @@ const US: f64 = 1e3;
 pub(crate) struct Terse;
 
 impl Reader for Terse {
-    fn tool(&self) -> &'static str {
-        "fio"
-    }
-
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
         let fields: Vec<&str> = line.split(';').collect();
         // A truncated part may be a kind of operations.
@@ -65,46 +58,40 @@ fn job(fields: &[&str], found: &mut Found) -> bool {
             at += 1;
         }
     }
-    let field = |at: usize| fields.get(at).and_then(|field| number(field));
-    let kinds: Vec<(Part, usize)> = KINDS
-        .into_iter()
-        .zip(begins)
-        .filter(|(_, first)| *first >= 12)
-        .filter_map(|(name, first)| {
-            let per_second = field(first - 10)?;
-            let mean = field(first + PERCENTILES + 2).map(|us| us * US).filter(|ns| *ns > 0.0);
-            let milliseconds = field(first - 9)?;
-            let count = (per_second * milliseconds / 1e3).max(0.0) as u64;
-            (per_second > 0.0)
-                .then_some((Part { name, per_second, mean_latency: mean, count }, first))
-        })
-        .collect();
+    let begins = KINDS.into_iter().zip(begins).filter(|(_, first)| *first >= 12);
+    let kinds: Vec<(Part, usize)> =
+        begins.filter_map(|(name, first)| Some((part(fields, name, first)?, first))).collect();
     let row = kinds.iter().fold(Row::new("fio").on_line(found.at), |row, (_, first)| {
         row.contradicted(moved(fields, *first))
     });
     let row = kinds.iter().fold(row, |row, (part, first)| {
         let [slat, clat] = [first - 8, first - 4].map(|at| latency(fields, at));
-        let latencies =
-            [slat.filter(|slat| slat.ends[2] > 0.0), clat, latency(fields, first + PERCENTILES)];
-        let of_mean = latencies[2].and_then(|lat| lat.described().contradiction(part.count));
-        row.contradicted(Latency::of_parts(latencies, part.count as f64)).contradicted(of_mean)
+        let latencies = [slat, clat, latency(fields, first + PERCENTILES)];
+        row.contradicted(Latency::contradiction(latencies, part.count.map(|count| count as f64)))
     });
-    let parts: Vec<&Part> = kinds.iter().map(|(part, _)| part).collect();
+    let parts: Vec<Part> = kinds.into_iter().map(|(part, _)| part).collect();
     add_parts(found, &row, &parts, None);
-    for (part, first) in &kinds {
-        let row = row.clone().with(Key::Operation, part.name).samples(part.count);
-        let ends = field(first + PERCENTILES).zip(field(first + PERCENTILES + 1));
-        if let Some((least, most)) = ends.filter(|(_, most)| *most > 0.0) {
-            let ends = Described::new(&[(0.0, least * US), (1.0, most * US)], None);
-            found.distribution(&row, Metric::IoLatency, &ends);
-        }
-        let of_part = |pair: &&str| {
-            let (percent, us) = pair.split_once("%=")?;
-            Some((share(number(percent)?), number(us)? * US)).filter(|(q, _)| *q > 0.0)
-        };
-        let pairs = fields[*first..(first + PERCENTILES).min(fields.len())].iter();
-        let points: Vec<(f64, f64)> = pairs.filter_map(of_part).collect();
-        add_points(found, &row, &points, false);
-    }
     true
+}
+
+/// Reads a kind of operations, whose percentiles begin at a field; `None` if there were none.
+fn part(fields: &[&str], name: &'static str, first: usize) -> Option<Part> {
+    let field = |at: usize| fields.get(at).and_then(|field| number(field));
+    let per_second = field(first - 10).filter(|rate| *rate > 0.0)?;
+    let seconds = field(first - 9)? / 1e3;
+    let [least, most, mean] = [0, 1, 2].map(|at| Some(field(first + PERCENTILES + at)? * US));
+    let of_part = |pair: &&str| {
+        let (percent, us) = pair.split_once("%=")?;
+        Some((share(number(percent)?), number(us)? * US)).filter(|(q, _)| *q > 0.0)
+    };
+    let pairs = fields[first..(first + PERCENTILES).min(fields.len())].iter();
+    let points = pairs.filter_map(of_part).collect();
+    Some(Part {
+        name,
+        per_second,
+        mean_latency: mean.filter(|ns| *ns > 0.0),
+        count: Some((per_second * seconds).max(0.0) as u64),
+        ends: least.zip(most).filter(|(_, most)| *most > 0.0),
+        tables: vec![Points { points, is_whole: false }],
+    })
 }

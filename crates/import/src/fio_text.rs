@@ -3,15 +3,15 @@
 //! Owns the checks of a group against its jobs' headers and its start. Never reads values that fio
 //! computed from others.
 
-use page::{Caveat, Key, Metric};
+use page::{Caveat, Key};
 
-use crate::around::is_around;
 use crate::contradiction::Contradiction;
 use crate::described::Described;
-use crate::fio_parts::{KINDS, Latency, Part, add_parts, add_points};
+use crate::fio_parts::{KINDS, Latency, Part, Points, add_parts};
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, begins, behind, between, nanoseconds, number, scaled, share};
 use crate::reader::Reader;
+use crate::shapes::{Values, is_around};
 
 /// Maximum number of jobs in an output.
 const MOST_JOBS: usize = 4096;
@@ -33,20 +33,16 @@ pub(crate) struct Text {
 }
 
 impl Reader for Text {
-    fn tool(&self) -> &'static str {
-        "fio"
-    }
-
     fn begins(&self, line: &str) -> bool {
-        self.group.jobs.is_some() && (is_group(line) || line.starts_with("Run status"))
+        self.group.jobs.is_some()
+            && (is_around("fio.group", line) || line.starts_with("Run status"))
     }
 
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        if is_group(line) {
-            let name = line.split(": (groupid=").next().unwrap_or_default();
-            let failed = behind(line, "err=").is_some_and(|error| error != 0.0);
-            let jobs = behind(line, "jobs=").filter(|_| !failed);
-            let of_group = behind(line, "groupid=");
+        if let Some(values) = Values::of("fio.group", line) {
+            let name = values.text("name").unwrap_or_default();
+            let jobs = values.number("jobs").filter(|_| values.number("error") == Some(0.0));
+            let of_group = values.number("group");
             // A group that reports together contains all of its jobs; otherwise each job has its
             // name.
             let own = |header: &&Header| match jobs {
@@ -128,11 +124,6 @@ fn started(line: &str) -> Option<f64> {
     Some(rest.split(' ').filter_map(number).sum())
 }
 
-/// True for `fx: (groupid=0, jobs=3): err= 0: pid=13094: …`.
-fn is_group(line: &str) -> bool {
-    line.contains(": (groupid=") && line.contains("jobs=")
-}
-
 /// Values of a job's first line; of several jobs those that all share.
 #[derive(Debug, Clone, Default)]
 struct Header {
@@ -210,8 +201,8 @@ const LATENCIES: [&str; 3] = ["slat", "clat", "lat"];
 /// Table of percentiles.
 #[derive(Debug)]
 struct Percentiles {
-    /// Measured time: `lat` for the whole time, `clat`, `slat`.
-    of: &'static str,
+    /// Position of the measured latency.
+    of: usize,
     unit: f64,
     points: Vec<(f64, f64)>,
 }
@@ -219,53 +210,45 @@ struct Percentiles {
 impl Group {
     /// Reads a line; true if it belongs to this group.
     fn take(&mut self, line: &str) -> bool {
-        for name in KINDS {
-            let own = line.strip_prefix(name).and_then(|rest| rest.trim_start().strip_prefix(':'));
-            // Reads `read: IOPS=17.0k, BW=…` of fio 3, `read : io=…, bw=…, iops=8042, runt=…` of
-            // fio 2.
-            let Some(rest) = own.filter(|rest| rest.to_ascii_lowercase().contains("iops=")) else {
-                continue;
-            };
-            let name_of = if rest.contains("IOPS=") { "IOPS=" } else { "iops=" };
-            let Some(per_second) = fio_number(rest, name_of) else { return false };
-            let milliseconds = behind(rest, "runt=").or_else(|| {
-                let (_, last) =
-                    rest.split_once("msec)").map_or(rest, |(own, _)| own).rsplit_once('/')?;
-                number(last)
-            });
-            let seconds = milliseconds.map(|ms| ms / 1e3);
-            // Between the last bracket and the time in fio 3, `io=1426.9MB` in fio 2.
-            let moved = between(rest, "io=", ",");
-            let moved = moved.or_else(|| rest.rsplit_once('(')?.1.split('/').next());
-            // The units of fio 2 are powers of two as well.
-            let octets = moved.and_then(|text| scaled(text, 1024.0));
-            self.kinds.push(Kind { name, per_second, seconds, octets, ..Kind::default() });
+        let own = self.kinds.last_mut();
+        if let Some(rest) = line.strip_prefix('|') {
+            return own.is_some_and(|kind| kind.percentiles(rest));
+        }
+        // Skips rates over time.
+        if begins(&["bw (", "iops "], line) {
+            return own.is_some();
+        }
+        let Some(values) = Values::of("fio.kind", line) else { return false };
+        if values.text("rate").is_some() {
+            let kind = Kind::parse(&values);
+            let is_kind = kind.is_some();
+            self.kinds.extend(kind);
+            return is_kind;
+        }
+        if values.text("read").is_some() {
+            self.counted(&values);
             return true;
         }
-        if line.starts_with("issued") && line.contains("total=") {
-            let counts = between(line, "total=", " ").unwrap_or_default();
-            let counts: Vec<f64> = counts
-                .trim_end_matches(',')
-                .split([',', '/'])
-                .filter_map(|part| number(part.trim_start_matches(['r', 'w', 'd', '='])))
-                .collect();
-            self.is_counted = true;
-            for (name, count) in KINDS.into_iter().zip(counts) {
-                let own = self.kinds.iter_mut().find(|kind| kind.name == name);
-                self.lacks |= own.is_none() && count > 0.0;
-                if let Some(kind) = own {
-                    kind.count = Some(count);
-                }
-            }
-            return true;
-        }
-        if line.starts_with("latency ") && line.contains("target=") {
-            self.depth = behind(line, "depth=");
+        if values.text("depth").is_some() {
+            self.depth = values.number("depth");
             // With a target it is the depth that was found.
-            self.first_depth = self.first_depth.filter(|_| line.contains("target=0,"));
+            self.first_depth = self.first_depth.filter(|_| values.number("target") == Some(0.0));
             return true;
         }
-        self.kinds.last_mut().is_some_and(|kind| kind.take(line))
+        own.is_some_and(|kind| kind.take(&values))
+    }
+
+    /// Reads the number of operations of each kind.
+    fn counted(&mut self, values: &Values) {
+        self.is_counted = true;
+        for name in KINDS {
+            let count = values.number(name);
+            let own = self.kinds.iter_mut().find(|kind| kind.name == name);
+            self.lacks |= own.is_none() && count > Some(0.0);
+            if let Some(kind) = own {
+                kind.count = count;
+            }
+        }
     }
 
     fn end(&mut self, found: &mut Found) {
@@ -290,53 +273,36 @@ impl Group {
             .unless_same("depth-of-job", self.first_depth, self.depth);
         let contradicted = |row: Row, kind: &Kind| row.contradicted(kind.contradiction(size(kind)));
         let row = kinds.iter().fold(row, contradicted);
-        let parts: Vec<Part> = kinds.iter().map(Kind::part).collect();
-        let under_way = depth.map(|depth| jobs * depth);
-        add_parts(found, &row, &parts.iter().collect::<Vec<_>>(), under_way);
-        for kind in &kinds {
-            let count = kind.count.map_or(1, whole);
-            let row = row.clone().with(Key::Operation, kind.name).samples(count);
-            if let Some(Latency { ends: [least, _, most], .. }) = kind.latency() {
-                let ends = Described::new(&[(0.0, least), (1.0, most)], None);
-                found.distribution(&row, Metric::IoLatency, &ends);
-            }
-            for table in kind.tables.iter().filter(|table| table.of != "slat") {
-                add_points(found, &row, &table.points, table.of == "lat");
-            }
-        }
+        let parts: Vec<Part> = kinds.into_iter().map(Kind::part).collect();
+        add_parts(found, &row, &parts, depth.map(|depth| jobs * depth));
     }
 }
 
 impl Kind {
-    fn take(&mut self, line: &str) -> bool {
-        if let Some((name, unit)) = line.split_once(" percentiles (") {
-            let of = ["slat", "clat", "lat"].into_iter().find(|of| *of == name);
-            let unit = unit.strip_suffix("):").and_then(nanoseconds);
-            let table = of.zip(unit).map(|(of, unit)| Percentiles { of, unit, points: Vec::new() });
-            self.tables.extend(table);
-            return of.is_some() && unit.is_some();
-        }
-        if let Some(rest) = line.strip_prefix('|') {
-            return self.percentiles(rest);
-        }
-        let name = line.split(" (").next().unwrap_or_default();
-        let at = LATENCIES.iter().position(|of| *of == name && line.contains("avg="));
-        let Some(at) = at else {
-            // Skips rates over time.
-            return begins(&["bw (", "iops "], line);
-        };
-        let read = latency(line);
-        // A second one is of another kind, whose first line is missing.
-        let is_new = read.is_some() && self.latencies[at].is_none();
-        if is_new {
-            self.latencies[at] = read;
-        }
-        is_new
+    /// Parses `read: IOPS=17.0k, BW=…` of fio 3, `read : io=…, bw=…, iops=8042, runt=…` of fio 2.
+    fn parse(values: &Values) -> Option<Self> {
+        let name = KINDS.into_iter().find(|name| values.text("name") == Some(name))?;
+        let per_second = scaled(values.text("rate")?, 1000.0)?;
+        let seconds = values.number("milliseconds").map(|ms| ms / 1e3);
+        // The units of fio 2 are powers of two as well.
+        let octets = values.text("moved").and_then(|text| scaled(text, 1024.0));
+        Some(Self { name, per_second, seconds, octets, ..Self::default() })
     }
 
-    /// Latency from submission to completion.
-    const fn latency(&self) -> Option<Latency> {
-        self.latencies[2]
+    /// Reads the heading of a table, or a latency.
+    fn take(&mut self, values: &Values) -> bool {
+        let Some(unit) = values.text("unit").and_then(nanoseconds) else { return false };
+        let at = |name: &str| LATENCIES.iter().position(|own| values.text(name) == Some(own));
+        if let Some(of) = at("of") {
+            self.tables.push(Percentiles { of, unit, points: Vec::new() });
+            return true;
+        }
+        let Some(place) = at("latency").map(|at| &mut self.latencies[at]) else { return false };
+        let read = latency(values, unit);
+        // A second one is of another kind, whose first line is missing.
+        let is_new = read.is_some() && place.is_none();
+        *place = place.or(read);
+        is_new
     }
 
     /// Reads `  1.00th=[   52],  5.00th=[   53],`; ignores a table whose heading is missing.
@@ -358,7 +324,7 @@ impl Kind {
             if is_next && table.points.len() < 64 {
                 table.points.extend(in_ns);
             } else {
-                self.tables.push(Percentiles { of: "slat", unit, points: in_ns.collect() });
+                self.tables.push(Percentiles { of: 0, unit, points: in_ns.collect() });
             }
         }
         true
@@ -376,38 +342,34 @@ impl Kind {
         let moved = || Contradiction::unless_same("octets-of-count", octets, counted);
         let n = self.count.unwrap_or(0.0) as u64;
         let of_table = |table: &Percentiles| {
-            let at = LATENCIES.iter().position(|of| *of == table.of)?;
-            let Latency { ends: [_, mean, _], step, .. } = self.latencies[at]?;
+            let Latency { ends: [_, mean, _], step, .. } = self.latencies[table.of]?;
             Described::new(&table.points, Some(mean)).with(None, step).contradiction(n)
         };
-        let described = || self.latency()?.described().contradiction(n);
         let tables = || self.tables.iter().find_map(of_table);
-        let parts = || Latency::of_parts(self.latencies, self.count.unwrap_or(f64::INFINITY));
-        rate.or_else(moved).or_else(parts).or_else(described).or_else(tables)
+        let latencies = || Latency::contradiction(self.latencies, self.count);
+        rate.or_else(moved).or_else(latencies).or_else(tables)
     }
 
-    fn part(&self) -> Part {
+    fn part(self) -> Part {
+        let told = self.latencies[2].map(|lat| lat.ends);
+        // Of submissions no quantiles are imported.
+        let tables = self.tables.into_iter().filter(|table| table.of > 0);
         Part {
             name: self.name,
             per_second: self.per_second.value,
-            mean_latency: self.latency().map(|of| of.ends[1]),
-            count: self.count.unwrap_or(0.0).max(0.0) as u64,
+            mean_latency: told.map(|[_, mean, _]| mean),
+            count: self.count.map(|count| count.max(0.0) as u64),
+            ends: told.map(|[least, _, most]| (least, most)),
+            tables: tables.map(|of| Points { points: of.points, is_whole: of.of == 2 }).collect(),
         }
     }
 }
 
-/// Parses `lat (usec): min=46, max=16851, avg=445.38, stdev=501.52`.
-fn latency(line: &str) -> Option<Latency> {
-    let unit = between(line, "(", ")").and_then(nanoseconds)?;
-    let of = |name| fio_number(line, name).map(|number| number.times(unit));
-    let (least, mean, most) = (of("min=")?, of("avg=")?, of("max=")?);
-    let deviation = of("stdev=").map(|number| number.value);
-    let step = least.step.max(most.step);
+/// Parses `min=46, max=124k, avg=445.38, stdev=501.52`.
+fn latency(values: &Values, unit: f64) -> Option<Latency> {
+    let of = |name| scaled(values.text(name)?, 1000.0).map(|number| number.times(unit));
+    let (least, mean, most) = (of("least")?, of("mean")?, of("most")?);
+    let deviation = of("deviation").map(|number| number.value);
     let ends = [least.value, mean.value, most.value];
-    Some(Latency { ends, deviation, step, mean_step: mean.step })
-}
-
-/// Parses a number that fio shortens: `max=124k`.
-fn fio_number(line: &str, name: &str) -> Option<Printed> {
-    scaled(&line[line.find(name)? + name.len()..], 1000.0)
+    Some(Latency { ends, deviation, step: least.step.max(most.step), mean_step: mean.step })
 }

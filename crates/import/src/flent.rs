@@ -2,14 +2,14 @@
 //!
 //! Never reads `results`: those are interpolated onto a common time axis.
 
+use crate::ImportError;
 use crate::found::{Found, Row};
 use crate::json::Document;
-use crate::problem::Problem;
 use crate::series::Series;
 use page::{Caveat, Key, Metric};
 
-pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem> {
-    let missing = |what| Problem::Missing("flent", what);
+pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), ImportError> {
+    let missing = |what| ImportError::missing("flent", what);
     let value = &document.value;
     let metadata = &value["metadata"];
     let mut row = Row::new("flent");

@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 use page::{Caveat, Key, Metric};
 use serde_json::Value;
 
-use crate::around::is_around;
 use crate::contradiction::Contradiction;
 use crate::described::Described;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, between, fits, number, numbers, printed};
 use crate::reader::Reader;
 use crate::series::Series;
+use crate::shapes::is_around;
 
 const MS: f64 = 1e6;
 /// Hosts from fping's `--json` output.
@@ -92,10 +92,6 @@ struct Host {
 }
 
 impl Reader for Fping {
-    fn tool(&self) -> &'static str {
-        "fping"
-    }
-
     fn line(&mut self, line: &str, _found: &mut Found) -> bool {
         let asked = line.contains(" is alive") || line.contains(" is unreachable");
         if asked && !line.contains(" : ") {

@@ -7,13 +7,13 @@
 use page::{Caveat, Key, Metric, Unit};
 use serde_json::{Map, Value};
 
+use crate::ImportError;
 use crate::checks::Counts;
 use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 use crate::iperf_text::Iperf;
 use crate::json::Document;
 use crate::numbers::Printed;
-use crate::problem::Problem;
 use crate::reader::Reader;
 
 const TOOL: &str = "iperf3";
@@ -41,12 +41,12 @@ impl Events {
         }
     }
 
-    pub(crate) fn read(&self, found: &mut Found) -> Result<(), Problem> {
+    pub(crate) fn read(&self, found: &mut Found) -> Result<(), ImportError> {
         read(&self.0, found)
     }
 }
 
-pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem> {
+pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), ImportError> {
     let value = &document.value;
     let test = &value["start"]["test_start"];
     let none = Map::new();
@@ -82,8 +82,10 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
         return Ok(());
     }
     Err(match value["error"].as_str() {
-        Some(reason) => Problem::Failed(TOOL, reason.to_owned()),
-        None => Problem::Missing(TOOL, "sum of what was sent or received"),
+        Some(reason) => {
+            ImportError::ToolFailed { number: 0, tool: TOOL, reason: reason.to_owned() }
+        }
+        None => ImportError::missing(TOOL, "sum of what was sent or received"),
     })
 }
 

@@ -4,14 +4,14 @@
 
 use page::{Caveat, Condition, Key, Metric, Unit};
 
+use crate::ImportError;
 use crate::contradiction::Contradiction;
 use crate::described::Described;
 use crate::found::{Found, Row};
 use crate::json::Document;
 use crate::numbers::Printed;
-use crate::problem::Problem;
 
-pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem> {
+pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), ImportError> {
     let value = &document.value;
     let params = &value["config"]["params"];
     let stats = &value["stats"];
@@ -42,7 +42,7 @@ pub(crate) fn read(document: &Document, found: &mut Found) -> Result<(), Problem
         found.samples(&row, Metric::Rtt, samples, 1.0);
     } else {
         let told = |name: &str| stats["rtt"][name].as_f64();
-        let mean = told("mean").ok_or(Problem::Missing("irtt", "round trips"))?;
+        let mean = told("mean").ok_or(ImportError::missing("irtt", "round trips"))?;
         let points = [("min", 0.0), ("median", 0.5), ("max", 1.0)];
         let points = points.into_iter().filter_map(|(name, q)| Some((q, told(name)?)));
         let described = Described::new(&points.collect::<Vec<_>>(), Some(mean));

@@ -4,7 +4,6 @@
 //! the doubts that its tool leaves. Never opens a file, never holds one whole, and never guesses: a
 //! line that is not understood is reported.
 
-mod around;
 mod checks;
 mod contradiction;
 mod described;
@@ -29,14 +28,13 @@ mod netperf;
 mod numbers;
 mod nuttcp;
 mod objects;
-mod osu;
 mod perftest;
 mod ping;
-mod problem;
 mod qperf;
 mod reader;
 mod rows;
 mod series;
+mod shapes;
 mod sockperf;
 mod text;
 mod trex;
@@ -132,6 +130,23 @@ pub enum ImportError {
 }
 
 impl ImportError {
+    /// Creates the error of a value that lacks a part; [`Self::at`] sets its line.
+    const fn missing(tool: &'static str, what: &'static str) -> Self {
+        Self::Missing { number: 0, tool, what }
+    }
+
+    /// Sets the line of a value, which the reader of the value does not know.
+    fn at(mut self, line: usize) -> Self {
+        if let Self::UnknownJson { number }
+        | Self::BrokenJson { number, .. }
+        | Self::ToolFailed { number, .. }
+        | Self::Missing { number, .. } = &mut self
+        {
+            *number = line;
+        }
+        self
+    }
+
     /// Line that the error names.
     pub const fn line(&self) -> Option<usize> {
         match self {

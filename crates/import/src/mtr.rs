@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use page::{Caveat, Key, Metric, Unit};
 use serde_json::Value;
 
+use crate::ImportError;
 use crate::found::{Found, Row};
 use crate::numbers::{begins, between, leading, number};
-use crate::problem::Problem;
 use crate::reader::Reader;
+use crate::shapes::is_around;
 
 const MS: f64 = 1e6;
 
@@ -50,16 +51,8 @@ impl Station {
 }
 
 impl Reader for Mtr {
-    fn tool(&self) -> &'static str {
-        "mtr"
-    }
-
-    fn begins(&self, line: &str) -> bool {
-        begins(&["HOST:", "Mtr_Version,", "<MTR "], line)
-    }
-
     fn line(&mut self, line: &str, _found: &mut Found) -> bool {
-        if self.begins(line) {
+        if is_around("mtr.begin", line) {
             let words = line.split_whitespace().skip(2).map(str::to_owned);
             self.columns = words.filter(|_| line.starts_with("HOST:")).collect();
             let xml = |name: &str| between(line, name, "\"").filter(|_| line.starts_with("<MTR "));
@@ -82,7 +75,6 @@ impl Reader for Mtr {
         if let Some(station) = self.last.take() {
             station.add_to(self.payload, self.to.as_deref(), found);
         }
-        *self = Self::default();
     }
 }
 
@@ -158,14 +150,15 @@ impl Station {
 }
 
 /// Reads the last station of `--json`.
-pub(crate) fn of_json(value: &Value, found: &mut Found) -> Result<(), Problem> {
+pub(crate) fn of_json(value: &Value, found: &mut Found) -> Result<(), ImportError> {
     let report = &value["report"];
     let last = report["hubs"].as_array().and_then(|hubs| hubs.last());
-    let hub = last.ok_or(Problem::Missing("mtr", "station that answered"))?;
+    let hub = last.ok_or(ImportError::missing("mtr", "station that answered"))?;
     let mut station = Station::new(hub["host"].as_str().unwrap_or("?"), 0.001);
     for column in ["Loss%", "Snt", "Avg", "Best", "Wrst"] {
         let number = hub[column].as_f64();
-        station.set(column, number.ok_or(Problem::Missing("mtr", "numbers of its last station"))?);
+        station
+            .set(column, number.ok_or(ImportError::missing("mtr", "numbers of its last station"))?);
     }
     let octets = report["mtr"]["psize"].as_str().and_then(number);
     station.add_to(octets, report["mtr"]["dst"].as_str(), found);

@@ -4,12 +4,12 @@
 
 use page::{Key, Metric, Unit};
 
-use crate::around::is_around;
 use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, begins, behind, number, printed};
 use crate::reader::Reader;
 use crate::series::Series;
+use crate::shapes::is_around;
 
 const CONVENTION: &str = "bus-bandwidth";
 const GIGABYTES: f64 = 8e9;
@@ -28,10 +28,6 @@ pub(crate) struct Nccl {
 }
 
 impl Reader for Nccl {
-    fn tool(&self) -> &'static str {
-        "nccl-tests"
-    }
-
     fn begins(&self, line: &str) -> bool {
         self.begun && begins(&["# nccl-tests", "# nThread"], line)
     }
@@ -41,10 +37,6 @@ impl Reader for Nccl {
             return self.comment(rest.trim(), found);
         }
         self.begun && self.size(line, found)
-    }
-
-    fn end(&mut self, _found: &mut Found) {
-        *self = Self::default();
     }
 }
 

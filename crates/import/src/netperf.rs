@@ -13,6 +13,7 @@ use crate::described::Described;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, behind, between, number, numbers, printed};
 use crate::reader::Reader;
+use crate::shapes::Part;
 
 /// Reader of netperf's text.
 #[derive(Debug, Default)]
@@ -32,18 +33,14 @@ struct Test {
     is_headed: bool,
     /// Rows of the table.
     rows: Vec<Vec<f64>>,
-    /// Values that omni names.
-    named: BTreeMap<String, String>,
+    /// Values that omni names; those that are not imported have an empty name.
+    named: BTreeMap<&'static str, String>,
     heads: Vec<String>,
     /// Octets in the unit of the rate and seconds of the interim results.
     interim: (f64, f64),
 }
 
 impl Reader for Netperf {
-    fn tool(&self) -> &'static str {
-        "netperf"
-    }
-
     fn begins(&self, line: &str) -> bool {
         let name = line.split_once(" TEST from ").filter(|(_, rest)| rest.contains(" to "));
         let of_name = |c: char| c.is_ascii_alphabetic() || matches!(c, ' ' | '/' | '|' | '_');
@@ -97,7 +94,7 @@ impl Test {
             let is_cut =
                 name == "THROUGHPUT" && printed(value).is_none_or(|rate| rate.step > 0.011);
             if !is_cut {
-                self.named.insert(name.to_owned(), value.to_owned());
+                self.name(name, value);
             }
             return !is_cut;
         }
@@ -143,18 +140,22 @@ impl Test {
         let fields: Vec<String> = line.split(',').map(|field| field.trim().to_owned()).collect();
         if self.heads.len() == fields.len() {
             let heads = std::mem::take(&mut self.heads);
-            self.named.extend(heads.into_iter().zip(fields));
+            heads.iter().zip(fields).for_each(|(name, value)| self.name(name, &value));
             return true;
         }
         self.heads = fields;
         self.heads.iter().all(|name| number(name).is_none())
     }
 
-    fn named(&self, names: [&str; 2]) -> Option<f64> {
-        let value =
-            names.iter().find_map(|name| self.named.get(*name)).and_then(|value| number(value));
+    /// Keeps a value by its name.
+    fn name(&mut self, name: &str, value: &str) {
+        let known = Part::of("netperf.names").name(name);
+        self.named.insert(known.unwrap_or_default(), value.to_owned());
+    }
+
+    fn named(&self, name: &str) -> Option<f64> {
         // Unmeasured values are printed as -1.
-        value.filter(|value| *value >= 0.0)
+        number(self.named.get(name)?).filter(|value| *value >= 0.0)
     }
 
     /// True for one request at a time, each answered before the next.
@@ -237,32 +238,23 @@ impl Test {
 
     fn of_names(&self, found: &mut Found) {
         let row = self.row();
-        let us = |names| self.named(names).map(|us| us * 1e3);
-        let points = [
-            (0.0, ["Minimum Latency Microseconds", "MIN_LATENCY"]),
-            (0.5, ["50th Percentile Latency Microseconds", "P50_LATENCY"]),
-            (0.9, ["90th Percentile Latency Microseconds", "P90_LATENCY"]),
-            (0.99, ["99th Percentile Latency Microseconds", "P99_LATENCY"]),
-            (1.0, ["Maximum Latency Microseconds", "MAX_LATENCY"]),
-        ];
-        let unit = ["Throughput Units", "THROUGHPUT_UNITS"];
-        let unit = unit.iter().find_map(|name| self.named.get(*name)).map_or("", String::as_str);
-        let rate = self.named(["Throughput", "THROUGHPUT"]);
+        let us = |name: &str| self.named(name).map(|us| us * 1e3);
+        // Points of the latency are named by their quantiles.
+        let point = |name: &&'static str| Some((name.parse().ok()?, us(name)?));
+        let points: Vec<(f64, f64)> = self.named.keys().filter_map(point).collect();
+        let unit = self.named.get("unit").map_or("", String::as_str);
+        let rate = self.named("throughput");
         let transactions = rate.filter(|_| unit.starts_with("Trans"));
-        let transactions =
-            transactions.or_else(|| self.named(["Transaction Rate Tran/s", "TRANSACTION_RATE"]));
-        let mean = us(["Mean Latency Microseconds", "MEAN_LATENCY"])
-            .or_else(|| us(["Round Trip Latency usec/tran", "RT_LATENCY"]).filter(|ns| *ns > 0.0));
+        let transactions = transactions.or_else(|| self.named("transactions"));
+        let mean = us("mean").or_else(|| us("trip").filter(|ns| *ns > 0.0));
         // With several instances at once the rates are added up, and 1 / rate is no round trip.
         let of_rate = transactions.filter(|rate| *rate > 0.0 && self.is_request());
         let counted = of_rate.map(|rate| Printed::near(1e9 / rate, 0.1));
         let contradiction = Contradiction::unless_same("mean-of-rate", mean, counted);
-        let points: Vec<(f64, f64)> =
-            points.into_iter().filter_map(|(q, names)| Some((q, us(names)?))).collect();
         let stream = self.name.contains("STREAM") || self.name.contains("MAERTS");
         if !stream {
             let row = row.clone().doubting(Caveat::SoftwareTimestamps).contradicted(contradiction);
-            let seconds = self.named(["Elapsed Time (sec)", "ELAPSED_TIME"]).unwrap_or(1.0);
+            let seconds = self.named("seconds").unwrap_or(1.0);
             let n = transactions.map(|rate| (rate * seconds) as u64);
             let described = Described::new(&points, mean).with(None, 1e3);
             found.distribution(&row, Metric::Rtt, &described.of_samples(n));

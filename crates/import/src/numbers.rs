@@ -30,6 +30,12 @@ impl Printed {
         Self { value: self.value * by, step: self.step * by }
     }
 
+    /// Sum of two printed numbers.
+    #[must_use]
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self { value: self.value + other.value, step: self.step + other.step }
+    }
+
     /// True if two numbers are equal apart from the digits that were not printed.
     pub(crate) fn agrees(self, other: Self) -> bool {
         let near = self.step + other.step + 1e-6 * self.value.abs().max(other.value.abs());
@@ -192,8 +198,8 @@ pub(crate) fn share(percent: f64) -> f64 {
 }
 
 /// Texts of a line at each `#` (a number) and `*` (any text) of a shape; `None` unless it fits to
-/// its end. A blank of the shape matches any number of blanks, `^` the same or none, and `~` at its
-/// end anything.
+/// its end. A blank of the shape matches any number of blanks, `^` the same or none, `~` at its end
+/// anything, and `\\` the sign after it.
 pub(crate) fn fits<'a>(shape: &str, line: &'a str) -> Option<Vec<&'a str>> {
     let mut found = Vec::new();
     matches(shape, line, &mut found).then_some(found)
@@ -204,6 +210,10 @@ fn matches<'a>(shape: &str, line: &'a str, found: &mut Vec<&'a str>) -> bool {
     let behind = &shape[next.len_utf8()..];
     match next {
         '~' => true,
+        '\\' => {
+            let rest = behind.chars().next().and_then(|literal| line.strip_prefix(literal));
+            rest.is_some_and(|rest| matches(&behind[1..], rest, found))
+        }
         ' ' | '^' => {
             let rest = line.trim_start();
             (next == '^' || rest.len() < line.len()) && matches(behind, rest, found)
@@ -224,7 +234,7 @@ fn matches<'a>(shape: &str, line: &'a str, found: &mut Vec<&'a str>) -> bool {
 /// Matches a `*`: at least one character, and as short as the rest of the shape allows.
 fn matches_any<'a>(behind: &str, line: &'a str, found: &mut Vec<&'a str>) -> bool {
     let kept = found.len();
-    let literal = &behind[..behind.find([' ', '^', '#', '*', '~']).unwrap_or(behind.len())];
+    let literal = &behind[..behind.find([' ', '^', '#', '*', '~', '\\']).unwrap_or(behind.len())];
     let mut end = 0;
     loop {
         let Some(next) = line[end..].chars().next() else { return false };

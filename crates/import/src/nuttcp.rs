@@ -7,8 +7,9 @@ use page::{Caveat, Key, Metric, Unit};
 
 use crate::checks::Counts;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, fits, fits_any, number, printed};
+use crate::numbers::Printed;
 use crate::reader::Reader;
+use crate::shapes::Values;
 
 const MEGA: f64 = 8.0 * 1024.0 * 1024.0;
 
@@ -29,27 +30,15 @@ struct Moved {
     rtt: Option<f64>,
 }
 
-/// Columns after the rate of a sum.
-const SUMS: [&str; 4] = [
-    "# %TX # %RX # / # drop/pkt # %loss",
-    "# %TX # %RX # retrans # msRTT",
-    "# %TX # %RX # retrans",
-    "# %TX # %RX # msRTT",
-];
-
 impl Reader for Nuttcp {
-    fn tool(&self) -> &'static str {
-        "nuttcp"
-    }
-
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        let Some((line, is_sum)) = Moved::parse(line) else {
-            return self.intervals.is_some() && fits_any(&["nuttcp~"], line);
-        };
-        if !is_sum {
-            self.intervals = Some(self.intervals.map_or(line, |sum| sum.and(line)));
+        if let Some(own) = Moved::parse("nuttcp.interval", line) {
+            self.intervals = Some(self.intervals.map_or(own, |sum| sum.and(own)));
             return true;
         }
+        let Some(line) = Moved::parse("nuttcp.sum", line) else {
+            return self.intervals.is_some() && line.starts_with("nuttcp");
+        };
         let own = self.intervals.take();
         // The end of the run is in no interval.
         let own = own.map(|own| own.bits.plus_step(0.05 * own.bits.value).times(0.125));
@@ -66,41 +55,24 @@ impl Reader for Nuttcp {
 }
 
 impl Moved {
-    /// Parses `1599.1875 MB /   2.01 sec = 6689.3571 Mbps 19 %TX 19 %RX 0 retrans 0.12 msRTT`; true
-    /// if it is a sum.
-    fn parse(line: &str) -> Option<(Self, bool)> {
-        let own = fits("# MB / # sec = # Mbps *", line)?;
-        let tail = own[3].trim();
-        let sum = SUMS.iter().position(|shape| fits_any(&[shape], tail));
-        let words: Vec<&str> = tail.split_whitespace().collect();
-        let interval = matches!(words[..], [_, "retrans"] | [_, "/", _, "~drop/pkt", _, "~%loss"]);
-        if sum.is_none() && !interval {
-            return None;
-        }
-        let before = |unit: &str| {
-            let at = words.iter().position(|word| word.trim_start_matches('~') == unit)?;
-            number(words.get(at.checked_sub(1)?)?)
-        };
-        let counts = before("/").zip(before("drop/pkt")).map(|(lost, all)| Counts {
-            lost,
-            all,
-            percent: before("%loss"),
-        });
-        let moved = Self {
-            bits: printed(own[0])?.times(MEGA),
-            seconds: number(own[1])?,
-            bits_per_second: printed(own[2])?.times(1e6),
-            counts,
-            again: before("retrans"),
-            rtt: before("msRTT"),
-        };
-        Some((moved, sum.is_some()))
+    /// Parses `1599.1875 MB /   2.01 sec = 6689.3571 Mbps 19 %TX 19 %RX 0 retrans 0.12 msRTT`.
+    fn parse(part: &str, line: &str) -> Option<Self> {
+        let values = Values::of(part, line)?;
+        let counts = values.number("lost").zip(values.number("all"));
+        let percent = values.number("percent");
+        Some(Self {
+            bits: values.printed("mega")?.times(MEGA),
+            seconds: values.number("seconds")?,
+            bits_per_second: values.printed("rate")?.times(1e6),
+            counts: counts.map(|(lost, all)| Counts { lost, all, percent }),
+            again: values.number("again"),
+            rtt: values.number("rtt"),
+        })
     }
 
     /// Merges consecutive intervals.
     fn and(self, next: Self) -> Self {
-        let (bits, more) = (self.bits, next.bits);
-        let bits = Printed { value: bits.value + more.value, step: bits.step + more.step };
+        let bits = self.bits.plus(next.bits);
         let seconds = self.seconds + next.seconds;
         let counts = self.counts.zip(next.counts).map(|(a, b)| Counts::sum(&[a, b]));
         let again = self.again.zip(next.again).map(|(a, b)| a + b);

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::found::{Found, in_lines_of};
 use crate::json::{Broken, Document};
-use crate::problem::Problem;
 use crate::{ImportError, fio, flent, fping, iperf3, irtt, mtr, rows};
 
 /// Maximum number of reported values without results.
@@ -44,7 +43,7 @@ impl Objects {
                 let _ = iperf3::read(&document, found);
                 in_lines_of(&mut found.figures[before..], number, last);
             }
-            self.note(Problem::Broken(why).at(at));
+            self.note(ImportError::BrokenJson { number: at, why });
             return;
         }
         if is_event {
@@ -74,7 +73,7 @@ impl Objects {
         }
     }
 
-    fn one(&mut self, document: &Document, found: &mut Found) -> Result<(), Problem> {
+    fn one(&mut self, document: &Document, found: &mut Found) -> Result<(), ImportError> {
         let value = &document.value;
         let has = |name: &str| value.get(name).is_some();
         if has("schema") {
@@ -93,7 +92,7 @@ impl Objects {
         } else if has("start") || has("end") || has("intervals") {
             iperf3::read(document, found)
         } else {
-            Err(Problem::Unknown)
+            Err(ImportError::UnknownJson { number: 0 })
         }
     }
 

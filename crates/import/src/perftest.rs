@@ -1,67 +1,46 @@
-//! perftest's text (`ib_send_lat`, `ib_write_bw`…): its tables of latency and of bandwidth.
+//! Tables of a message's size and its latency or bandwidth: perftest's text (`ib_send_lat`,
+//! `ib_write_bw`…) and that of OSU's benchmarks of MPI.
 //!
-//! Owns the doubling: for sends and writes it prints half of the round trip, for reads and atomics
-//! all of it.
+//! Owns the doubling: for sends and writes, and between two processes, they print half of the round
+//! trip, for reads and atomics all of it. Never reports collectives, whose latency is not a round
+//! trip.
 
-use page::{Caveat, Key, Metric};
+use std::collections::BTreeMap;
 
-use crate::around::is_around;
+use page::{Caveat, Key, Metric, Unit};
+
 use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, number};
+use crate::numbers::{Printed, begins};
 use crate::reader::Reader;
+use crate::shapes::{Columns, Values, is_around};
 
-/// Columns of a table, as its headings name them.
-const COLUMNS: [(&str, Column); 11] = [
-    ("#bytes", Column::Bytes),
-    ("#iterations", Column::Iterations),
-    ("t_min[", Column::Quantile(0.0)),
-    ("t_max[", Column::Quantile(1.0)),
-    ("t_typical[", Column::Quantile(0.5)),
-    ("t_avg[", Column::Mean),
-    ("t_stdev[", Column::Deviation),
-    ("99% percentile[", Column::Quantile(0.99)),
-    ("99.9% percentile[", Column::Quantile(0.999)),
-    ("BW average[", Column::Bandwidth),
-    ("MsgRate[Mpps]", Column::Rate),
-];
+/// The MB of perftest's older versions is 2^20 octets too.
+const MEBIBYTES: f64 = 8.0 * 1024.0 * 1024.0;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Column {
-    Bytes,
-    Iterations,
-    Quantile(f64),
-    Mean,
-    Deviation,
-    Bandwidth,
-    /// Messages per second, in millions.
-    Rate,
-    Other,
-}
+/// Row of a table, by the names of its columns.
+type Numbers = BTreeMap<&'static str, f64>;
 
 /// Reader of perftest's text.
 #[derive(Debug, Default)]
 pub(crate) struct Perftest {
     /// Name of the test: `Send Latency`.
     test: String,
-    columns: Vec<Column>,
+    columns: Columns,
     has_rows: bool,
-    /// Bits per second of the bandwidth's unit.
-    unit: f64,
 }
 
 impl Reader for Perftest {
-    fn tool(&self) -> &'static str {
-        "perftest"
-    }
-
     fn begins(&self, line: &str) -> bool {
-        line.strip_suffix(" Test").is_some_and(is_test)
+        const TESTS: [&str; 5] = ["Send", "RDMA_Write", "RDMA_Read", "Atomic", "Raw"];
+        let name = line.strip_suffix(" Test").filter(|name| begins(&TESTS, name));
+        name.is_some_and(|name| ["BW", "Lat"].iter().any(|kind| name.contains(kind)))
     }
 
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        if let Some(test) = line.strip_suffix(" Test").filter(|test| is_test(test)) {
-            *self = Self { test: test.to_owned(), ..Self::default() };
+        if self.begins(line) {
+            let test = line.trim_end_matches(" Test").to_owned();
+            *self = Self { test, ..Self::default() };
             return true;
         }
         // Only the title identifies a table's operation, and half or whole round trips.
@@ -69,12 +48,12 @@ impl Reader for Perftest {
             return false;
         }
         if line.starts_with("#bytes") {
-            return self.head(line);
+            let columns = Columns::of("perftest.columns", line);
+            let is_known = columns.is_some();
+            self.columns = columns.unwrap_or_default();
+            return is_known;
         }
-        let values: Option<Vec<f64>> = line.split_whitespace().map(number).collect();
-        let values =
-            values.filter(|values| !values.is_empty() && values.len() == self.columns.len());
-        if let Some(values) = values {
+        if let Some(values) = self.columns.row(line) {
             self.add_to(&values, found);
             self.has_rows = true;
             return true;
@@ -84,64 +63,92 @@ impl Reader for Perftest {
             *self = Self::default();
             return true;
         }
-        is_line(line)
+        let is_rule = || line.chars().all(|c| matches!(c, '-' | '*' | ' '));
+        is_around("perftest", line) || (line.len() > 8 && is_rule())
     }
-}
-
-fn is_test(name: &str) -> bool {
-    const TESTS: [&str; 5] = ["Send", "RDMA_Write", "RDMA_Read", "Atomic", "Raw"];
-    let kinds = ["Latency", "BW", "Lat"];
-    TESTS.iter().any(|test| name.starts_with(test)) && kinds.iter().any(|kind| name.contains(kind))
-}
-
-fn is_line(line: &str) -> bool {
-    is_around("perftest", line)
-        || (line.len() > 8 && line.chars().all(|c| matches!(c, '-' | '*' | ' ')))
 }
 
 impl Perftest {
-    /// True for a heading whose columns are all known.
-    fn head(&mut self, line: &str) -> bool {
-        const OTHERS: [&str; 3] = ["BW peak[", "tps average", "CPU_Util["];
-        let known = COLUMNS.iter().filter_map(|(name, column)| Some((line.find(name)?, *column)));
-        let others = OTHERS.iter().filter_map(|name| Some((line.find(name)?, Column::Other)));
-        let mut columns: Vec<(usize, Column)> = known.chain(others).collect();
-        columns.sort_by_key(|(at, _)| *at);
-        self.columns = columns.into_iter().map(|(_, column)| column).collect();
-        // The MB of older versions is 2^20 octets too.
-        let mega = 8.0 * 1024.0 * 1024.0;
-        self.unit = if line.contains("BW average[Gb/sec]") { 1e9 } else { mega };
-        self.columns.len() == line.matches(['[', '#']).count() + line.matches("tps average").count()
-    }
-
-    fn add_to(&self, values: &[f64], found: &mut Found) {
-        let all = || self.columns.iter().zip(values);
-        let of = |wanted: Column| all().find(|(column, _)| **column == wanted).map(|(_, v)| *v);
-        let half = self.test.starts_with("Send") || self.test.contains("Write");
-        let row = Row::new("perftest")
-            .with(Key::Test, self.test.to_ascii_lowercase())
-            .with_known(Key::Message, of(Column::Bytes).map(|octets| octets.max(0.0) as u64))
-            .with_known(Key::Direction, self.test.contains("Bidirectional").then_some("total"))
-            .on_line(found.at)
-            .samples(of(Column::Iterations).unwrap_or(1.0).max(0.0) as u64);
-        if let Some(rate) = of(Column::Bandwidth) {
-            let counted = of(Column::Bytes).zip(of(Column::Rate)).map(|(octets, millions)| {
+    fn add_to(&self, values: &Numbers, found: &mut Found) {
+        let of = |name: &str| values.get(name).copied();
+        let is_half = self.test.starts_with("Send") || self.test.contains("Write");
+        let is_total = self.test.contains("Bidirectional");
+        let row = row("perftest", &self.test, values, is_total, found)
+            .samples(of("iterations").unwrap_or(1.0).max(0.0) as u64);
+        let giga = of("giga").map(|rate| (rate, 1e9));
+        if let Some((rate, unit)) = giga.or(of("mega").map(|rate| (rate, MEBIBYTES))) {
+            let counted = of("octets").zip(of("messages")).map(|(octets, millions)| {
                 Printed::near(8e6 * octets * millions, 0.01).plus_step(8.0 * octets)
             });
-            let said = Printed { value: rate * self.unit, step: 0.01 * self.unit };
+            let said = Printed { value: rate * unit, step: 0.01 * unit };
             let row = row.clone().unless_same("rate-of-octets", said, counted);
-            found.goodput(&row.doubting(Caveat::SenderOnly), rate * self.unit);
+            found.goodput(&row.doubting(Caveat::SenderOnly), rate * unit);
         }
-        let scale = if half { 2e3 } else { 1e3 };
-        let row = row.doubting_if(half, Caveat::HalfRoundTrip).doubting(Caveat::SoftwareTimestamps);
-        let point = |(column, value): (&Column, &f64)| match column {
-            Column::Quantile(q) => Some((*q, value * scale)),
-            _ => None,
-        };
-        let points: Vec<(f64, f64)> = all().filter_map(point).collect();
-        let told = |column| of(column).map(|us| us * scale);
-        let described = Described::new(&points, told(Column::Mean));
-        let described = described.with(told(Column::Deviation), 0.01 * scale);
-        found.distribution(&row, Metric::Rtt, &described);
+        let scale = if is_half { 2e3 } else { 1e3 };
+        let row = row.doubting_if(is_half, Caveat::HalfRoundTrip);
+        // Columns of points are named by their quantiles.
+        let point = |(name, value): (&&str, &f64)| Some((name.parse().ok()?, value * scale));
+        let points: Vec<(f64, f64)> = values.iter().filter_map(point).collect();
+        let described = Described::new(&points, of("mean").map(|us| us * scale))
+            .with(of("deviation").map(|us| us * scale), 0.01 * scale);
+        found.distribution(&row.doubting(Caveat::SoftwareTimestamps), Metric::Rtt, &described);
+    }
+}
+
+/// Conditions of a table's row, which are those of its test and its line.
+fn row(tool: &'static str, test: &str, values: &Numbers, is_total: bool, found: &Found) -> Row {
+    let octets = values.get("octets").map(|octets| octets.max(0.0) as u64);
+    Row::new(tool)
+        .with(Key::Test, test.to_ascii_lowercase())
+        .with_known(Key::Message, octets)
+        .with_known(Key::Direction, is_total.then_some("total"))
+        .on_line(found.at)
+}
+
+/// Reader of OSU's text.
+#[derive(Debug, Default)]
+pub(crate) struct Osu {
+    /// Name of the test: `Latency`.
+    test: String,
+    columns: Columns,
+}
+
+impl Reader for Osu {
+    fn line(&mut self, line: &str, found: &mut Found) -> bool {
+        if let Some(values) = Values::of("osu.first", line) {
+            self.test = values.text("test").unwrap_or_default().to_owned();
+            return true;
+        }
+        if line.starts_with("# Size") {
+            self.columns = Columns::of("osu.columns", line).unwrap_or_default();
+            return self.columns.has("mean") || self.columns.has("mega");
+        }
+        let Some(values) = self.columns.row(line) else { return is_around("osu", line) };
+        add_osu(&self.test, &values, found);
+        true
+    }
+}
+
+fn add_osu(test: &str, values: &Numbers, found: &mut Found) {
+    let of = |name: &str| values.get(name).copied();
+    let row = row("osu", test, values, test == "Bi-Directional Bandwidth", found);
+    match test {
+        "Latency" | "Multi Latency" | "Multi-threaded Latency" => {
+            let Some(mean) = of("mean") else { return };
+            let ends = of("least").zip(of("most")).map(|(least, most)| [least, mean, most]);
+            let order =
+                ends.and_then(|ends| Described::by_ends(ends).with(None, 0.01).contradiction(0));
+            let row = row.contradicted(order).doubting(Caveat::HalfRoundTrip);
+            let row = row.doubting(Caveat::SoftwareTimestamps);
+            found.mean(&row, Metric::Rtt, Unit::Nanoseconds, 2e3 * mean);
+        }
+        "Bandwidth" | "Bi-Directional Bandwidth" | "Multiple Bandwidth / Message Rate" => {
+            let Some(bits) = of("mega").map(|mega| 8e6 * mega) else { return };
+            let counted = of("messages")
+                .zip(of("octets"))
+                .map(|(rate, octets)| Printed::near(8.0 * rate * octets, 0.01).plus_step(8e4));
+            found.goodput(&row.unless_same("rate-of-octets", bits, counted), bits);
+        }
+        _ => {}
     }
 }

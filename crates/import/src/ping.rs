@@ -6,38 +6,15 @@
 
 use page::{Caveat, Key, Metric, Unit};
 
-use crate::around::is_around;
 use crate::contradiction::Contradiction;
 use crate::described::Described;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, all_printed, begins, fits_any, leading, numbers, printed};
 use crate::reader::Reader;
 use crate::series::Series;
+use crate::shapes::{Values, is_around};
 
 const MS: f64 = 1e6;
-
-/// First lines of Windows' ping in its languages; a console may print non-ASCII letters
-/// differently.
-const WINDOWS: [&str; 8] = [
-    "Pinging * with # bytes of data:",
-    "Ping wird ausgef*hrt f*r * mit # Bytes Daten:",
-    "Envoi d*une requ*te 'Ping' * avec # octets de donn*",
-    "Haciendo ping a * con # bytes de datos:",
-    "Disparando * com # bytes de dados:",
-    "Esecuzione di Ping * con # byte di dati:",
-    "* に ping を送信しています # バイトのデータ:",
-    "正在 Ping * 具有 # 字节的数据:",
-];
-
-/// Shapes of replies: `Reply from 10.0.0.1: bytes=32 time<1ms TTL=128`; the time of IPv6 stands
-/// alone.
-const REPLIES: [&str; 5] = [
-    "*: *=# *=#^ms TTL=#",
-    "*: *=# *<#^ms TTL=#",
-    "Reply from *: time=#ms",
-    "Reply from *: time<#ms",
-    "* からの応答: *=#ms",
-];
 
 /// Reader of one ping, with the results so far.
 #[derive(Debug, Default)]
@@ -69,14 +46,10 @@ pub(crate) struct Ping {
 }
 
 impl Reader for Ping {
-    fn tool(&self) -> &'static str {
-        "ping"
-    }
-
     fn begins(&self, line: &str) -> bool {
         begins(&["PING ", "PING6", "Pinging "], line)
             || (line.starts_with("Sending ") && line.contains("-byte ICMP Echos to "))
-            || (line.ends_with([':', '：']) && fits_any(&WINDOWS, line))
+            || (line.ends_with([':', '：']) && is_around("ping.header", line))
             || (line.starts_with("0 ") && self.coarse && mikrotik(line).is_some())
     }
 
@@ -91,8 +64,38 @@ impl Reader for Ping {
         self.summed_up(line) || self.counted(line) || self.is_around(line)
     }
 
+    /// Adds one ping's results; without a summary it was cut off.
     fn end(&mut self, found: &mut Found) {
-        std::mem::take(self).add_to(found);
+        let received = self.counts.map_or(self.replies.count as f64, |(_, received)| received);
+        let impossible = self.counts.filter(|(sent, received)| *sent < 0.0 || *received < 0.0);
+        let row = self.row().samples(received.max(0.0) as u64);
+        let row = row.doubting_if(self.counts.is_none(), Caveat::CutOff);
+        let negative = |(sent, received)| Contradiction::new("negative-count", received, sent);
+        let row = row.contradicted(impossible.map(negative).or_else(|| self.contradiction()));
+        // The replies' lines are more precise, unless some are missing.
+        let is_whole = self.summary.is_none() || self.replies.count as f64 >= received;
+        let summary = self.summary.map(|all| all.map(|one| one.value));
+        // MikroTik prints microseconds if it has them.
+        let coarse =
+            self.coarse && self.step.max(self.summary.map_or(0.0, |all| all[0].step)) >= MS;
+        if !self.replies.is_empty() && is_whole && !coarse {
+            found.samples(&row, Metric::Rtt, &self.replies, 1.0);
+        } else if let Some(times) = summary {
+            if coarse {
+                found.coarse(&row, Metric::Rtt, times, MS);
+            } else {
+                let step = self.summary.map_or(0.0, |all| all[0].step);
+                let described = Described::by_ends(times).with(self.deviation, step);
+                let described = described.of_samples(self.has_duplicates.then_some(0));
+                found.distribution(&row, Metric::Rtt, &described);
+            }
+        }
+        let Some((sent, received)) = self.counts.filter(|_| impossible.is_none()) else { return };
+        // Several hosts may answer a request; those are duplicates.
+        if sent > 0.0 {
+            let lost = (1.0 - received / sent).max(0.0);
+            found.add(&row.samples(sent as u64), Metric::LossRatio, Unit::Ratio, lost);
+        }
     }
 }
 
@@ -132,10 +135,9 @@ impl Ping {
         let octets = |word: &str| leading(word).map(|(octets, _)| octets);
         self.begun = true;
         self.ipv6 = line.starts_with("PING6") || words.iter().skip(1).take(2).any(|w| is_ipv6(w));
-        if let Some(own) = numbers("Sending #, #-byte ICMP Echos to ~", line) {
-            (self.packet_octets, self.coarse) = (Some(own[1]), true);
-        } else if let Some(shape) = WINDOWS.iter().find(|shape| fits_any(&[shape], line)) {
-            self.data_octets = numbers(shape, line).and_then(|own| own.first().copied());
+        if let Some(values) = Values::of("ping.header", line) {
+            self.data_octets = values.number("data");
+            self.packet_octets = values.number("packet");
             self.coarse = true;
         } else {
             let is_data = |word: &str| word.to_ascii_lowercase().starts_with("data");
@@ -197,43 +199,32 @@ impl Ping {
             }
             return true;
         }
-        let is_reply = line.contains("ms") && fits_any(&REPLIES, line);
-        self.coarse |= is_reply;
-        if let Some(own) = REPLIES[..2].iter().find_map(|shape| numbers(shape, line)) {
-            self.sized(own[0]);
+        let told = Values::of("ping.reply", line).filter(|_| line.contains("ms"));
+        self.coarse |= told.is_some();
+        if let Some(octets) = told.as_ref().and_then(|told| told.number("octets")) {
+            self.sized(octets);
         }
-        is_reply
+        told.is_some()
     }
 
     /// Reads `100 packets transmitted, 100 received, +2 duplicates, 0% packet loss, time 101357ms`,
     /// in any language; `Packets: Sent = 4, Received = 4, Lost = 0 (0% loss),`.
     fn counted(&mut self, line: &str) -> bool {
-        let of = |shape: &str, at: [usize; 2]| {
-            let own = numbers(shape, line)?;
-            Some((own[at[0]], own[at[1]], own.get(2).copied()))
-        };
-        let windows =
-            of("*:^* = #*^* = #*^* = #~", [0, 1]).or_else(|| of("*: * = #, * = #,", [0, 1]));
-        if let Some((sent, received, lost)) =
-            windows.filter(|_| self.coarse || line.starts_with("Packets: Sent"))
-        {
-            self.counts = Some((sent, received));
-            self.percent = lost.map(|lost| Printed { value: 100.0 * lost / sent, step: 0.5 });
-            return true;
-        }
-        if let Some(own) = numbers("Success rate is # percent (#/#)~", line) {
-            self.counts = Some((own[2], own[1]));
-            self.percent = Some(Printed { value: 100.0 - own[0], step: 1.0 });
-            return true;
-        }
-        if let Some(own) = numbers("sent=# received=# packet-loss=#%~", line) {
-            self.counts = Some((own[0], own[1]));
-            self.percent = Some(Printed { value: own[2], step: 1.0 });
-            return true;
-        }
+        let is_windows = self.coarse || line.starts_with("Packets: Sent");
+        let windows = Values::of("ping.windows", line).filter(|_| is_windows);
+        let told = windows.or_else(|| Values::of("ping.counts", line));
         // In Italian the lost have a line of their own.
-        if let (Some(own), Some((sent, _))) = (numbers("* = # (#%~", line), self.counts) {
-            self.percent = Some(Printed { value: 100.0 * own[0] / sent, step: 0.5 });
+        let is_told = |told: &Values| told.text("sent").is_some() || self.counts.is_some();
+        if let Some(told) = told.filter(is_told) {
+            self.counts = told.number("sent").zip(told.number("received")).or(self.counts);
+            let share = |lost| Some(100.0 * lost / self.counts?.0);
+            let percent = told.number("success").map(|success| 100.0 - success);
+            let percent = percent.or(told.number("percent"));
+            let (value, step) = percent.map_or_else(
+                || (told.number("lost").and_then(share), 0.5),
+                |percent| (Some(percent), 1.0),
+            );
+            self.percent = value.map(|value| Printed { value, step });
             return true;
         }
         let parts: Vec<&str> = line.split([',', '，', '、']).collect();
@@ -309,40 +300,6 @@ impl Ping {
             .with_frame(packet, 18)
             .with_known(Key::IpVersion, self.ipv6.then_some("ipv6"))
             .doubting(Caveat::SoftwareTimestamps)
-    }
-
-    /// Adds one ping's results; without a summary it was cut off.
-    fn add_to(self, found: &mut Found) {
-        let received = self.counts.map_or(self.replies.count as f64, |(_, received)| received);
-        let impossible = self.counts.filter(|(sent, received)| *sent < 0.0 || *received < 0.0);
-        let row = self.row().samples(received.max(0.0) as u64);
-        let row = row.doubting_if(self.counts.is_none(), Caveat::CutOff);
-        let negative = |(sent, received)| Contradiction::new("negative-count", received, sent);
-        let row = row.contradicted(impossible.map(negative).or_else(|| self.contradiction()));
-        // The replies' lines are more precise, unless some are missing.
-        let is_whole = self.summary.is_none() || self.replies.count as f64 >= received;
-        let summary = self.summary.map(|all| all.map(|one| one.value));
-        // MikroTik prints microseconds if it has them.
-        let coarse =
-            self.coarse && self.step.max(self.summary.map_or(0.0, |all| all[0].step)) >= MS;
-        if !self.replies.is_empty() && is_whole && !coarse {
-            found.samples(&row, Metric::Rtt, &self.replies, 1.0);
-        } else if let Some(times) = summary {
-            if coarse {
-                found.coarse(&row, Metric::Rtt, times, MS);
-            } else {
-                let step = self.summary.map_or(0.0, |all| all[0].step);
-                let described = Described::by_ends(times).with(self.deviation, step);
-                let described = described.of_samples(self.has_duplicates.then_some(0));
-                found.distribution(&row, Metric::Rtt, &described);
-            }
-        }
-        let Some((sent, received)) = self.counts.filter(|_| impossible.is_none()) else { return };
-        // Several hosts may answer a request; those are duplicates.
-        if sent > 0.0 {
-            let lost = (1.0 - received / sent).max(0.0);
-            found.add(&row.samples(sent as u64), Metric::LossRatio, Unit::Ratio, lost);
-        }
     }
 
     /// Contradiction of the summary with its own share, or with the replies' lines.

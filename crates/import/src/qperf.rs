@@ -18,10 +18,6 @@ pub(crate) struct Qperf {
 }
 
 impl Reader for Qperf {
-    fn tool(&self) -> &'static str {
-        "qperf"
-    }
-
     fn begins(&self, line: &str) -> bool {
         is_header(line)
     }
@@ -39,7 +35,7 @@ impl Reader for Qperf {
     }
 
     fn end(&mut self, found: &mut Found) {
-        if let Some(done) = std::mem::take(self).test {
+        if let Some(done) = self.test.take() {
             done.add_to(found);
         }
     }

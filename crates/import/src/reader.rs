@@ -2,11 +2,9 @@
 
 use crate::found::Found;
 
-/// Reader of one tool's lines, in order.
+/// Reader of the lines of one tool's result, in order.
 pub(crate) trait Reader {
-    /// Name of the tool.
-    fn tool(&self) -> &'static str;
-    /// True if another result begins with the line, which ends the one before.
+    /// True if another result begins with the line, apart from the shapes of its first lines.
     fn begins(&self, _line: &str) -> bool {
         false
     }

@@ -5,22 +5,23 @@
 use page::{Caveat, Figure};
 use serde_json::Value;
 
+use crate::ImportError;
 use crate::found::Found;
-use crate::problem::Problem;
 
 /// Supported schemas: the first had port groups as text, both had words where rows have code words
 /// and fields now.
 const SCHEMAS: [&str; 3] = ["switchmark/1", "switchmark/2", "switchmark/3"];
 
-pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), Problem> {
+pub(crate) fn read(value: &Value, found: &mut Found) -> Result<(), ImportError> {
     if !SCHEMAS.iter().any(|schema| value["schema"] == **schema) {
-        return Err(Problem::Unknown);
+        return Err(ImportError::UnknownJson { number: 0 });
     }
     let rows = value["figures"].as_array();
-    let rows = rows.ok_or(Problem::Missing("switchmark", "figures"))?;
+    let rows = rows.ok_or(ImportError::missing("switchmark", "figures"))?;
     for row in rows {
         let read: Result<Figure, _> = serde_json::from_value(filled(row.clone()));
-        let mut figure = read.map_err(|error| Problem::Broken(error.to_string()))?;
+        let mut figure =
+            read.map_err(|error| ImportError::BrokenJson { number: 0, why: error.to_string() })?;
         if !figure.caveats.contains(&Caveat::Imported) {
             figure.caveats.push(Caveat::Imported);
             figure.caveats.sort();

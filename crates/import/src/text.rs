@@ -12,41 +12,48 @@ use crate::found::{Found, in_lines_of};
 use crate::lines::{Prefix, Source, behind_log, behind_prefix, behind_prompt, plain};
 use crate::objects::Objects;
 use crate::reader::Reader;
+use crate::shapes::Part;
 use crate::{ImportError, Imported, MOST_FIGURES, MOST_NAMED, json, unreadable};
 use crate::{ethr, fio_terse, fio_text, fping, iperf_text, irtt_text, mtr, nccl};
-use crate::{netperf, nuttcp, osu, perftest, ping, qperf, sockperf, trex, uperf};
+use crate::{netperf, nuttcp, perftest, ping, qperf, sockperf, trex, uperf};
 
 /// Length at which a quoted line is cut.
 const QUOTED: usize = 60;
 /// Octets at the beginning that must not contain a zero octet.
 const HEAD: usize = 64;
 
-fn readers() -> Vec<Box<dyn Reader>> {
-    vec![
-        Box::<ping::Ping>::default(),
-        Box::<iperf_text::Iperf>::default(),
-        Box::<fio_text::Text>::default(),
-        Box::<fio_terse::Terse>::default(),
-        Box::<qperf::Qperf>::default(),
-        Box::<sockperf::Sockperf>::default(),
-        Box::<fping::Fping>::default(),
-        Box::<mtr::Mtr>::default(),
-        Box::<netperf::Netperf>::default(),
-        Box::<irtt_text::Text>::default(),
-        Box::<uperf::Uperf>::default(),
-        Box::<ethr::Ethr>::default(),
-        Box::<perftest::Perftest>::default(),
-        Box::<nccl::Nccl>::default(),
-        Box::<osu::Osu>::default(),
-        Box::<nuttcp::Nuttcp>::default(),
-        Box::<trex::Trex>::default(),
-    ]
+/// Readers by their tools. A tool's first lines are shapes of its part `begin`, or of `first` if no
+/// line before them is the tool's.
+const READERS: [(&str, fn() -> Box<dyn Reader>); 17] = [
+    ("ping", new::<ping::Ping>),
+    ("iperf", new::<iperf_text::Iperf>),
+    ("fio", new::<fio_text::Text>),
+    ("fio", new::<fio_terse::Terse>),
+    ("qperf", new::<qperf::Qperf>),
+    ("sockperf", new::<sockperf::Sockperf>),
+    ("fping", new::<fping::Fping>),
+    ("mtr", new::<mtr::Mtr>),
+    ("netperf", new::<netperf::Netperf>),
+    ("irtt", new::<irtt_text::Text>),
+    ("uperf", new::<uperf::Uperf>),
+    ("ethr", new::<ethr::Ethr>),
+    ("perftest", new::<perftest::Perftest>),
+    ("nccl-tests", new::<nccl::Nccl>),
+    ("osu", new::<perftest::Osu>),
+    ("nuttcp", new::<nuttcp::Nuttcp>),
+    ("trex", new::<trex::Trex>),
+];
+
+/// Tools whose reader keeps what it read before a result.
+const KEPT: [&str; 2] = ["fio", "iperf"];
+
+fn new<R: Reader + Default + 'static>() -> Box<dyn Reader> {
+    Box::<R>::default()
 }
 
 pub(crate) fn read(from: impl BufRead) -> Result<Imported, ImportError> {
     let mut source = Source::new(from);
-    let slots = readers().into_iter().map(|reader| Slot { reader, span: None }).collect();
-    let mut read = Read { slots, ..Read::default() };
+    let mut read = Read { slots: READERS.map(Slot::new).into(), ..Read::default() };
     while let Some(piece) = source.piece().map_err(unreadable)? {
         if piece.contains(&0) && read.lines < HEAD {
             return Err(ImportError::NotText);
@@ -124,8 +131,19 @@ struct Read {
 
 /// Reader, and the span of its unfinished result.
 struct Slot {
+    tool: &'static str,
+    new: fn() -> Box<dyn Reader>,
     reader: Box<dyn Reader>,
+    begin: Part,
+    first: Part,
     span: Option<Span>,
+}
+
+impl Slot {
+    fn new((tool, new): (&'static str, fn() -> Box<dyn Reader>)) -> Self {
+        let [begin, first] = ["begin", "first"].map(|part| Part::of(&format!("{tool}.{part}")));
+        Self { tool, new, reader: new(), begin, first, span: None }
+    }
 }
 
 impl Read {
@@ -193,14 +211,18 @@ impl Read {
         let latest = self.latest;
         let others = (0..self.slots.len()).filter(|at| *at != latest);
         for at in std::iter::once(latest).chain(others) {
-            if self.slots[at].reader.begins(line) {
+            let slot = &self.slots[at];
+            let is_first = slot.first.fits(line);
+            if is_first || slot.begin.fits(line) || slot.reader.begins(line) {
                 self.close(at);
+            } else if slot.span.is_none() && !slot.first.is_empty() {
+                continue;
             }
             let before = self.found.figures.len();
             let slot = &mut self.slots[at];
-            if slot.reader.line(line, &mut self.found) {
+            if slot.reader.line(line, &mut self.found) || is_first {
                 self.latest = at;
-                self.taken = Some((number, slot.reader.tool()));
+                self.taken = Some((number, slot.tool));
                 let new = Span { first: number, last: number, unread: None, has_unread: false };
                 let span = slot.span.get_or_insert(new);
                 span.has_unread |= span.unread.take().is_some();
@@ -218,6 +240,9 @@ impl Read {
         let before = self.found.figures.len();
         let slot = &mut self.slots[at];
         slot.reader.end(&mut self.found);
+        if !KEPT.contains(&slot.tool) {
+            slot.reader = (slot.new)();
+        }
         if let Some(mut span) = slot.span.take() {
             // A line that follows at once may have been the result's last.
             span.has_unread |= span.unread == Some(span.last + 1);

@@ -4,11 +4,11 @@
 
 use page::{Caveat, Key, Metric, Unit};
 
-use crate::around::is_around;
 use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, begins, scaled};
 use crate::reader::Reader;
+use crate::shapes::is_around;
 
 /// Names of the reported rows.
 const ROWS: [&str; 4] = ["Tx pps", "Rx pps", "opackets", "ipackets"];
@@ -23,16 +23,8 @@ pub(crate) struct Trex {
 }
 
 impl Reader for Trex {
-    fn tool(&self) -> &'static str {
-        "trex"
-    }
-
-    fn begins(&self, line: &str) -> bool {
-        line == "Port Statistics" || (line.starts_with("port ") && line.ends_with("total"))
-    }
-
     fn line(&mut self, line: &str, _found: &mut Found) -> bool {
-        if self.begins(line) {
+        if is_around("trex.begin", line) {
             self.columns = line.matches('|').count();
             return true;
         }
@@ -60,12 +52,6 @@ impl Reader for Trex {
     }
 
     fn end(&mut self, found: &mut Found) {
-        std::mem::take(self).add_to(found);
-    }
-}
-
-impl Trex {
-    fn add_to(self, found: &mut Found) {
         let total = |at: usize| self.rows[at].as_ref()?.last().copied();
         let row = Row::new("trex").with(Key::Ports, self.columns.saturating_sub(1) as u64);
         for (at, metric) in [(0, Metric::Sent), (1, Metric::Received)] {
@@ -81,7 +67,9 @@ impl Trex {
             found.loss(&row, sent, received);
         }
     }
+}
 
+impl Trex {
     /// Contradiction if the total is not the sum of the ports.
     fn of_ports(&self, at: usize) -> Option<Contradiction> {
         let (total, ports) = self.rows[at].as_ref()?.split_last()?;

@@ -5,16 +5,15 @@
 
 use page::Caveat;
 
-use crate::around::is_around;
 use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, number, scaled};
 use crate::reader::Reader;
+use crate::shapes::is_around;
 
 /// Reader of uperf's text.
 #[derive(Debug, Default)]
 pub(crate) struct Uperf {
-    begun: bool,
     /// Transaction that moved most.
     most: Option<Moved>,
     /// Octets of all transactions.
@@ -23,22 +22,7 @@ pub(crate) struct Uperf {
 }
 
 impl Reader for Uperf {
-    fn tool(&self) -> &'static str {
-        "uperf"
-    }
-
-    fn begins(&self, line: &str) -> bool {
-        line.starts_with("Starting ") && line.contains(" running profile:")
-    }
-
     fn line(&mut self, line: &str, _found: &mut Found) -> bool {
-        if self.begins(line) {
-            self.begun = true;
-            return true;
-        }
-        if !self.begun {
-            return false;
-        }
         if line.contains("(s) =") {
             let Some(read) = Moved::parse(line) else { return false };
             if line.starts_with("Total") {
@@ -58,16 +42,15 @@ impl Reader for Uperf {
     }
 
     fn end(&mut self, found: &mut Found) {
-        let read = std::mem::take(self);
         let has_moved = |moved: &Moved| moved.octets.value > 0.0;
         // The total has what all transactions moved, or one of them is missing.
-        let moved = Printed::near(read.moved, 0.02);
-        let total = read.total.map(|total| total.octets);
+        let moved = Printed::near(self.moved, 0.02);
+        let total = self.total.map(|total| total.octets);
         let missing = Contradiction::unless_same("octets-of-intervals", total, moved);
-        let most = read.most.filter(|most| has_moved(most) && missing.is_none());
-        if let Some(moved) = most.or(read.total.filter(has_moved)) {
+        let most = self.most.filter(|most| has_moved(most) && missing.is_none());
+        if let Some(moved) = most.or(self.total.filter(has_moved)) {
             let row = Row::new("uperf").doubting(Caveat::SenderOnly);
-            let row = row.doubting_if(read.total.is_none(), Caveat::CutOff);
+            let row = row.doubting_if(self.total.is_none(), Caveat::CutOff);
             let row = row.contradicted(missing.or_else(|| moved.contradiction()));
             found.goodput(&row, moved.bits_per_second.value);
         }

@@ -2,7 +2,7 @@
 //! and bits per second. A receiver of datagrams adds jitter, lost, all, percent and out of order.
 //! Pure.
 
-use super::line::{Line, Tail};
+use super::line::{Line, Moved};
 use crate::checks::Counts;
 use crate::numbers::{Printed, number};
 
@@ -23,6 +23,7 @@ pub(super) fn line(line: &str) -> Option<(Line, Stamp)> {
     }
     let count = |at: usize| fields.get(at).and_then(|field| number(field));
     let (from, to) = fields[6].split_once('-')?;
+    let (from, to) = (number(from)?, number(to)?);
     let counts = count(10).zip(count(11)).map(|(lost, all)| Counts {
         lost,
         all,
@@ -38,12 +39,17 @@ pub(super) fn line(line: &str) -> Option<(Line, Stamp)> {
         Line {
             id,
             is_three: Some(false),
-            from: number(from)?,
-            to: number(to)?,
+            from,
+            to,
             time_step: 0.2,
-            bytes: Printed::exact(count(7)?),
-            bits_per_second: Printed::exact(count(8)?),
-            tail: Tail { counts, sends_datagrams, ..Tail::default() },
+            moved: Moved {
+                seconds: to - from,
+                bytes: Printed::exact(count(7)?),
+                bits_per_second: Printed::exact(count(8)?),
+                counts,
+                sends_datagrams,
+                ..Moved::default()
+            },
             ..Line::default()
         },
         Stamp { second: 3600.0 * part(8)? + 60.0 * part(10)? + part(12)?, port },

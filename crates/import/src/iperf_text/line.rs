@@ -1,16 +1,16 @@
-//! Interval line of either version, with a table of possible columns after its rate. Pure.
+//! Interval line of either version; the columns after its rate are shapes. Pure.
 //!
 //! Never identifies a column by its position if its heading names it.
 
 use crate::checks::Counts;
 use crate::contradiction::Contradiction;
-use crate::numbers::{Printed, fits, leading, number, numbers, prefix, printed};
+use crate::numbers::{Printed, leading, number, prefix, printed};
+use crate::shapes::Values;
 
 /// Contents of a line.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Line {
     pub id: String,
-    pub number: usize,
     pub is_reverse: bool,
     /// True for version 3, false for version 2; `None` if the format does not show it.
     pub is_three: Option<bool>,
@@ -20,14 +20,20 @@ pub(super) struct Line {
     pub is_fine: bool,
     /// Error bound of its time.
     pub time_step: f64,
-    pub bits_per_second: Printed,
-    pub bytes: Printed,
-    pub tail: Tail,
+    pub receiver: bool,
+    pub sender: bool,
+    pub omitted: bool,
+    pub moved: Moved,
 }
 
-/// Columns after its rate.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Tail {
+/// Data that was moved, according to a line or to several together.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Moved {
+    /// Number of the line, if it is one.
+    pub number: Option<usize>,
+    pub seconds: f64,
+    pub bits_per_second: Printed,
+    pub bytes: Printed,
     pub counts: Option<Counts>,
     pub retransmits: Option<f64>,
     pub cwnd: Option<f64>,
@@ -38,21 +44,14 @@ pub(super) struct Tail {
     pub per_second: Option<f64>,
     /// True if a sender of datagrams prints these counts.
     pub sends_datagrams: bool,
-    pub receiver: bool,
-    pub sender: bool,
-    pub omitted: bool,
-    /// True if only iperf 2 prints it.
-    pub is_two: bool,
 }
 
 /// Round trips of a bounceback.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RoundTrips {
     pub count: f64,
-    /// Minimum, mean, maximum and deviation in milliseconds.
-    pub least: f64,
-    pub mean: f64,
-    pub most: f64,
+    /// Minimum, mean and maximum in milliseconds.
+    pub ends: [f64; 3],
     pub deviation: f64,
     pub per_second: f64,
 }
@@ -60,10 +59,10 @@ pub(super) struct RoundTrips {
 /// Columns after the rate, as named by the last heading.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Heading {
-    pub retransmits: bool,
-    pub datagrams: bool,
+    retransmits: bool,
+    datagrams: bool,
     /// Position of the window in iperf 2's `InF(pkts)/Cwnd(pkts)/RTT(var)`.
-    pub window: Option<usize>,
+    window: Option<usize>,
 }
 
 impl Heading {
@@ -77,12 +76,6 @@ impl Heading {
             window: parts.and_then(window),
         }
     }
-}
-
-/// Parses the stream before a line: `[  5]`, `[ *1]`, `[SUM]`.
-pub(super) fn id_of(line: &str) -> Option<String> {
-    let (id, _) = line.strip_prefix('[')?.split_once(']')?;
-    Some(id.trim().trim_start_matches('*').to_owned())
 }
 
 impl Line {
@@ -103,49 +96,105 @@ impl Line {
         let bytes = octets(words.next()?, words.next()?)?;
         let unit = (words.next()?, words.next()?);
         let bits_per_second = rate(unit.0, unit.1)?;
-        let tail = Tail::parse(rest.split_once(unit.1)?.1.trim(), heading)?;
         // Version 2 writes one digit or four after the point, version 3 pads its intervals.
-        let two = start.split_once('.').is_some_and(|(_, digits)| digits.len() != 2);
-        let is_three = if two || tail.is_two { Some(false) } else { (blanks > 1).then_some(true) };
+        let digits = start.split_once('.').map(|(_, digits)| digits.len());
+        let is_three = if digits.is_some_and(|digits| digits != 2) { Some(false) } else { None };
         let id = id.trim();
-        Some(Self {
+        let mut own = Self {
             id: id.trim_start_matches('*').to_owned(),
-            number: 0,
             is_reverse: id.starts_with('*') || matches!(role, "RX-C" | "TX-S"),
-            is_three,
+            is_three: is_three.or((blanks > 1).then_some(true)),
             from,
             to,
-            is_fine: start.split_once('.').is_some_and(|(_, digits)| digits.len() == 4),
+            is_fine: digits == Some(4),
             time_step: 0.02,
-            bits_per_second,
-            bytes,
-            tail,
-        })
+            moved: Moved { seconds: to - from, bits_per_second, bytes, ..Moved::default() },
+            ..Self::default()
+        };
+        own.tail(rest.split_once(unit.1)?.1.trim(), heading)?;
+        Some(own)
+    }
+
+    /// Reads the rest of a line: it has one of the shapes to its end, or it is not iperf's.
+    fn tail(&mut self, text: &str, heading: &Heading) -> Option<()> {
+        let ends: [(&str, &mut bool); 3] = [
+            ("receiver", &mut self.receiver),
+            ("sender", &mut self.sender),
+            ("(omitted)", &mut self.omitted),
+        ];
+        let mut text = text;
+        for (end, is) in ends {
+            if let Some(rest) = text.strip_suffix(end) {
+                (text, *is) = (rest.trim_end(), true);
+            }
+        }
+        if text.is_empty() {
+            return Some(());
+        }
+        let values = Values::of("iperf.tail", text)?;
+        let of = |name| values.number(name);
+        if values.text("two").is_some() {
+            self.is_three = Some(false);
+        }
+        let percent = of("percent");
+        let counts = of("lost").zip(of("all"));
+        let single = of("single");
+        // Only TCP has a single number in its sum of the sent data.
+        let again = single.filter(|_| heading.retransmits || self.sender);
+        let own = &mut self.moved;
+        own.counts = counts.map(|(lost, all)| Counts { lost, all, percent });
+        own.per_second = of("pps");
+        own.retransmits = again.or(of("again"));
+        own.datagrams = single.filter(|_| heading.datagrams);
+        own.sends_datagrams = own.datagrams.is_some() || values.text("sends").is_some();
+        if let Some((value, unit)) = values.text("window").zip(values.text("unit")) {
+            own.cwnd = Some(octets(value, unit)?.value);
+        } else if let Some((windows, at)) = values.text("windows").zip(heading.window) {
+            own.cwnd = windows.split('/').nth(at).and_then(window_octets);
+        }
+        if let Some(count) = of("trips") {
+            let ends = [of("least")?, of("mean")?, of("most")?];
+            let (deviation, per_second) = (of("deviation")?, of("rps")?);
+            own.round_trips = Some(RoundTrips { count, ends, deviation, per_second });
+        }
+        Some(())
     }
 
     pub(super) const fn is_end(&self) -> bool {
-        self.tail.receiver || self.tail.sender
-    }
-
-    pub(super) fn length(&self) -> f64 {
-        self.to - self.from
+        self.receiver || self.sender
     }
 
     /// Contradiction if its rate is not its octets over its time.
     pub(super) fn contradiction(&self) -> Option<Contradiction> {
-        let seconds = self.length();
+        let Moved { seconds, bytes, bits_per_second, per_second, counts, .. } = self.moved;
         if seconds < 0.5 {
             return None;
         }
-        let counted = self.bytes.times(8.0 / seconds);
+        let counted = bytes.times(8.0 / seconds);
         let counted = counted.plus_step(counted.value * self.time_step / seconds);
-        let rate = Contradiction::unless_same("rate-of-octets", self.bits_per_second, counted);
-        let told = self.tail.per_second.filter(|rate| *rate > 0.0).zip(self.tail.counts);
+        let rate = Contradiction::unless_same("rate-of-octets", bits_per_second, counted);
+        let told = per_second.filter(|rate| *rate > 0.0).zip(counts);
         let of_counts = told.and_then(|(said, counts)| {
             let counted = Printed::near((counts.all - counts.lost) / seconds, 0.02).plus_step(1.0);
             Contradiction::unless_same("datagrams-of-count", said, counted)
         });
         rate.or(of_counts)
+    }
+}
+
+impl Moved {
+    /// Sums up the counts of two, whose rates and times are others' matter.
+    pub(super) fn and(self, other: Self) -> Self {
+        let sum = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b);
+        let counts = self.counts.zip(other.counts);
+        Self {
+            bytes: self.bytes.plus(other.bytes),
+            counts: counts.map(|(a, b)| Counts::sum(&[a, b])),
+            retransmits: sum(self.retransmits, other.retransmits),
+            datagrams: sum(self.datagrams, other.datagrams),
+            cwnd: self.cwnd.into_iter().chain(other.cwnd).reduce(f64::max),
+            ..Self::default()
+        }
     }
 }
 
@@ -165,85 +214,6 @@ fn rate(value: &str, unit: &str) -> Option<Printed> {
     }
     let letter = unit.strip_suffix("Bytes/sec")?;
     Some(value.times(8.0 * prefix(letter.chars().next(), 1024.0)?))
-}
-
-impl Tail {
-    /// Parses the rest of a line: it matches one of these shapes to its end, or it is not iperf's.
-    fn parse(text: &str, heading: &Heading) -> Option<Self> {
-        let mut tail = Self::default();
-        let ends: [(&str, &mut bool); 3] = [
-            ("receiver", &mut tail.receiver),
-            ("sender", &mut tail.sender),
-            ("(omitted)", &mut tail.omitted),
-        ];
-        let mut text = text;
-        for (end, is) in ends {
-            if let Some(rest) = text.strip_suffix(end) {
-                (text, *is) = (rest.trim_end(), true);
-            }
-        }
-        if text.is_empty() {
-            return Some(tail);
-        }
-        if let Some([count]) = numbers("#", text).as_deref() {
-            // Only TCP has a single number in its sum of the sent data.
-            tail.retransmits = (heading.retransmits || tail.sender).then_some(*count);
-            tail.sends_datagrams = heading.datagrams;
-            tail.datagrams = heading.datagrams.then_some(*count);
-            return Some(tail);
-        }
-        if let Some([again, value, unit]) = fits("# # *", text).as_deref() {
-            tail.retransmits = number(again);
-            tail.cwnd = Some(octets(value, unit)?.value);
-            return Some(tail);
-        }
-        tail.datagrams(text).or_else(|| tail.of_two(text, heading)).map(|()| tail)
-    }
-
-    /// Parses `0.016 ms 3584655/25799702 (14%)`, `0/  893 (0%)`, `(-nan%)` of none; iperf 2 adds
-    /// delays.
-    fn datagrams(&mut self, text: &str) -> Option<()> {
-        let plain = || fits("# ms #/^# (*%)", text).or_else(|| fits("#/^# (*%)", text));
-        let enhanced = fits("# ms #/^# (*%) */*/*/* ms # pps ~", text);
-        self.per_second = enhanced.as_ref().and_then(|found| number(found[8]));
-        let enhanced = enhanced.map(|found| found[..4].to_vec());
-        self.is_two = enhanced.is_some();
-        let found = enhanced.or_else(plain)?;
-        let [.., lost, all, percent] = found[..] else { return None };
-        let percent = number(percent);
-        self.counts = Some(Counts { lost: number(lost)?, all: number(all)?, percent });
-        Some(())
-    }
-
-    /// Parses `21238/0  0  127K(2)/1023K(16)/79(23) us  8154` and the other columns of version 2
-    /// only.
-    fn of_two(&mut self, text: &str, heading: &Heading) -> Option<()> {
-        const OTHERS: [&str; 4] = [
-            // Histogram of the receiver's reads.
-            "#=#:#:#:#:#:#:#:#",
-            // Delays of bursts, which involve two clocks.
-            "#/^#/^#/^# ms (#/#) # * # #=#:#:#:#:#:#:#:#",
-            "#/^#/^#/^# ms (#/#) # * #",
-            "#/# # us #",
-        ];
-        self.is_two = true;
-        if fits("#/# # pps", text).is_some() || fits("#/#/# # pps", text).is_some() {
-            self.sends_datagrams = true;
-        } else if let Some(found) = fits("#/# # * us *", text) {
-            self.retransmits = number(found[2]);
-            let window = heading.window.and_then(|at| found[3].split('/').nth(at));
-            self.cwnd = window.and_then(window_octets);
-        } else if let Some(found) = numbers("#=#/#/#/# ms # */# us # rps", text) {
-            let [count, mean, least, most, deviation, again, ..] = found[..] else { return None };
-            let per_second = *found.last()?;
-            let round_trips = RoundTrips { count, least, mean, most, deviation, per_second };
-            self.round_trips = Some(round_trips);
-            self.retransmits = Some(again);
-        } else if !crate::numbers::fits_any(&OTHERS, text) {
-            return None;
-        }
-        Some(())
-    }
 }
 
 /// Parses `1681K(1189)`, `895K`; `None` for `-1K` and `NA`, which mean unknown.

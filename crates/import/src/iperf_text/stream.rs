@@ -2,7 +2,7 @@
 //!
 //! Owns the choice of the result among them; one interval never represents the run.
 
-use super::line::{Line, RoundTrips};
+use super::line::{Line, Moved};
 use crate::checks::Counts;
 use crate::contradiction::Contradiction;
 use crate::numbers::Printed;
@@ -28,17 +28,13 @@ pub(super) struct Stream {
 /// Consecutive intervals, possibly with some missing.
 #[derive(Debug, Clone, Default)]
 struct Intervals {
-    only: Option<Line>,
+    /// Data of all of them together.
+    sum: Moved,
     count: u64,
     first: f64,
     last: f64,
-    seconds: f64,
-    bytes: Printed,
-    counts: Option<Counts>,
-    datagrams: Option<f64>,
-    again: Option<f64>,
-    cwnd: Option<f64>,
-    sends_datagrams: bool,
+    /// True if the last one has times of four digits, and ends on the grid of a longer test.
+    is_part: bool,
     /// First contradiction in one of them.
     broken: Option<Contradiction>,
     /// True if one is missing between two others.
@@ -61,12 +57,7 @@ pub(super) struct Test {
 /// Result of one stream, or of several together.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Outcome {
-    pub bits_per_second: Printed,
-    pub seconds: f64,
-    pub counts: Option<Counts>,
-    pub retransmits: Option<f64>,
-    pub cwnd: Option<f64>,
-    pub round_trips: Option<RoundTrips>,
+    pub moved: Moved,
     /// True if the sender's count stands for what arrived.
     pub of_sender: bool,
     pub is_report: bool,
@@ -77,44 +68,40 @@ pub(super) struct Outcome {
     /// Number of intervals.
     pub intervals: u64,
     pub contradiction: Option<Contradiction>,
-    /// Number of the line with the result, if there is one.
-    pub number: Option<usize>,
 }
 
 impl Intervals {
     /// Adds an interval; returns it instead if it covers all of the time of those before it.
     fn take(&mut self, line: Line) -> Option<Line> {
-        let covers = line.from <= self.first + 1e-6 && line.to >= self.last - 0.05 * line.length();
+        let moved = line.moved;
+        let covers = line.from <= self.first + 1e-6 && line.to >= self.last - 0.05 * moved.seconds;
         if self.last > self.first && covers {
             return Some(line);
         }
         if self.count == 0 {
-            (self.first, self.last) = (line.from, line.from);
-            (self.counts, self.again) = (line.tail.counts, line.tail.retransmits);
-            self.datagrams = line.tail.datagrams;
-            self.only = Some(line.clone());
+            (self.first, self.last, self.sum) = (line.from, line.from, moved);
         } else {
-            let counts = self.counts.zip(line.tail.counts);
-            self.counts = counts.map(|(a, b)| Counts::sum(&[a, b]));
-            self.again = self.again.zip(line.tail.retransmits).map(|(a, b)| a + b);
-            self.datagrams = self.datagrams.zip(line.tail.datagrams).map(|(a, b)| a + b);
-            self.only = None;
+            let seconds = self.sum.seconds + moved.seconds;
+            self.sum = Moved { seconds, ..self.sum.and(moved) };
+            self.sum.bits_per_second = self.sum.bytes.times(8.0 / seconds);
         }
         self.broken = self.broken.or_else(|| line.contradiction());
-        self.has_gap |= (line.from - self.last).abs() > 0.02 + 0.01 * line.length();
+        self.has_gap |= (line.from - self.last).abs() > 0.02 + 0.01 * moved.seconds;
         self.last = self.last.max(line.to);
         self.count += 1;
-        self.seconds += line.length();
-        self.bytes.value += line.bytes.value;
-        self.bytes.step += line.bytes.step;
-        self.cwnd = self.cwnd.into_iter().chain(line.tail.cwnd).reduce(f64::max);
-        self.sends_datagrams |= line.tail.sends_datagrams;
+        let hundredths = line.to * 100.0;
+        self.is_part = line.is_fine && (hundredths - hundredths.round()).abs() < 1e-6;
         None
+    }
+
+    /// The only interval.
+    fn only(&self) -> Option<&Moved> {
+        (self.count == 1).then_some(&self.sum)
     }
 
     /// True if the intervals cover all of a line's time.
     fn cover(&self, line: &Line) -> bool {
-        let slack = 0.02 + 0.002 * line.length();
+        let slack = 0.02 + 0.002 * line.moved.seconds;
         self.count > 0
             && !self.has_gap
             && self.first <= line.from.max(self.omitted) + 1e-6
@@ -124,37 +111,29 @@ impl Intervals {
     /// True if the intervals contain all of a line's octets; for datagrams, some of which are lost,
     /// if they cover all of its time.
     fn are_all_of(&self, line: &Line, udp: bool) -> bool {
-        if udp { self.cover(line) } else { line.bytes.agrees(self.bytes) }
+        if udp { self.cover(line) } else { line.moved.bytes.agrees(self.sum.bytes) }
     }
 
     fn outcome(&self, is_cut: bool) -> Option<Outcome> {
-        if let Some(only) = &self.only {
-            return Some(Outcome { is_cut, ..Outcome::from_line(only) });
-        }
-        (self.count > 0 && self.seconds > 0.0).then(|| Outcome {
-            bits_per_second: self.bytes.times(8.0 / self.seconds),
-            seconds: self.seconds,
-            counts: self.counts,
-            retransmits: self.again,
-            is_cut: true,
-            ..Outcome::default()
-        })
+        let is_cut = is_cut || self.count > 1;
+        let is_told = self.count == 1 || (self.count > 0 && self.sum.seconds > 0.0);
+        is_told.then(|| Outcome { is_cut, ..Outcome::from(self.sum) })
     }
 }
 
 impl Stream {
     /// Adds a line: an interval, the server's report to its client, or a sum after all intervals.
     pub(super) fn take(&mut self, line: Line, is_report: bool, is_sum: bool) {
-        if line.tail.omitted {
+        if line.omitted {
             self.intervals.omitted = line.to;
             return;
         }
         self.is_ended = line.is_end();
         if is_report {
             self.report = Some(line);
-        } else if line.tail.receiver {
+        } else if line.receiver {
             self.receiver = Some(line);
-        } else if line.tail.sender {
+        } else if line.sender {
             self.sender = Some(line);
         } else if is_sum {
             self.whole = Some(line);
@@ -169,34 +148,31 @@ impl Stream {
         let Test { three, udp, reverse, size } = *test;
         let sent = self.sender.as_ref();
         let sum = self.report.as_ref().or(self.receiver.as_ref()).or(self.whole.as_ref());
-        let again = sent.and_then(|line| line.tail.retransmits);
+        let octets = |line: &Line| line.moved.bytes.value;
         // A server without a report at the end appears as one that received nothing.
-        let unheard = |line: &Line| {
-            line.bytes.value <= 0.0 && sent.is_some_and(|sent| sent.bytes.value > 0.0)
-        };
+        let unheard = |line: &Line| octets(line) <= 0.0 && sent.is_some_and(|s| octets(s) > 0.0);
         let mut result = match (sum, sent) {
-            (Some(line), _) if !unheard(line) => Outcome {
-                is_report: self.report.is_some(),
-                retransmits: line.tail.retransmits.or(again),
-                ..Outcome::from_line(line)
-            },
-            (Some(line), Some(sent)) if udp => {
-                let both = (line.bytes.value, sent.bytes.value);
-                let contradiction = Contradiction::new("octets-of-sender", both.0, both.1);
-                let contradiction = Some(contradiction);
-                Outcome { contradiction, of_sender: true, counts: None, ..Outcome::from_line(sent) }
+            (Some(line), _) if !unheard(line) => {
+                let mut own = Outcome::from(line.moved);
+                own.is_report = self.report.is_some();
+                let again = sent.and_then(|line| line.moved.retransmits);
+                own.moved.retransmits = own.moved.retransmits.or(again);
+                own
             }
             (unheard, Some(sent)) => {
-                let is_cut = unheard.is_some();
-                Outcome { is_cut, of_sender: true, counts: None, ..Outcome::from_line(sent) }
+                let differs = |line: &Line| {
+                    Contradiction::new("octets-of-sender", octets(line), octets(sent))
+                };
+                let mut own = Outcome { of_sender: true, ..Outcome::from(sent.moved) };
+                own.moved.counts = None;
+                own.contradiction = unheard.filter(|_| udp).map(differs);
+                own.is_cut = unheard.is_some() && !udp;
+                own
             }
             // A sum of version 2 ends with the test, an interval on its grid.
             _ => {
-                let is_part = |only: &Line| {
-                    only.is_fine && (only.to * 100.0 - (only.to * 100.0).round()).abs() < 1e-6
-                };
-                let is_part = self.intervals.only.as_ref().is_some_and(is_part);
-                self.intervals.outcome((three && !self.sent_datagrams) || is_part)?
+                let own = &self.intervals;
+                own.outcome((three && !self.sent_datagrams) || own.is_part)?
             }
         };
         let is_unmarked = self.report.is_none() && self.receiver.is_none() && sent.is_none();
@@ -207,20 +183,21 @@ impl Stream {
             && !sums.any(|line| self.intervals.are_all_of(line, udp));
         let is_sum = self.whole.is_some() || (self.sent_datagrams && !reverse);
         if three && udp && is_unmarked && is_sum {
-            self.arrived(&mut result);
+            self.arrived(&mut result.moved);
         }
         result = self.checked(result, three && udp, sum, size);
-        result.cwnd = self.intervals.cwnd.into_iter().chain(result.cwnd).reduce(f64::max);
+        let cwnd = self.intervals.sum.cwnd.into_iter().chain(result.moved.cwnd);
+        result.moved.cwnd = cwnd.reduce(f64::max);
         Some(result)
     }
 
     /// Corrects the arrived data: before 3.7 a sum's octets are the sender's and its losses the
     /// receiver's.
-    fn arrived(&self, result: &mut Outcome) {
-        let own = Some(&self.intervals).filter(|own| own.counts.is_some() && own.count > 0);
-        let own = own.filter(|own| self.whole.as_ref().is_some_and(|line| own.cover(line)));
-        if let (Some(own), true) = (own, result.seconds > 0.0) {
-            result.bits_per_second = own.bytes.times(8.0 / result.seconds);
+    fn arrived(&self, result: &mut Moved) {
+        let own = &self.intervals;
+        let has_all = own.count > 0 && self.whole.as_ref().is_some_and(|line| own.cover(line));
+        if has_all && own.sum.counts.is_some() && result.seconds > 0.0 {
+            result.bits_per_second = own.sum.bytes.times(8.0 / result.seconds);
         } else if let Some(share) = result.counts.and_then(|counts| counts.arrived()) {
             // Some servers print nothing for what arrived.
             let none = result.bits_per_second.value <= 0.0 && share > 0.0;
@@ -233,55 +210,56 @@ impl Stream {
     /// one derived from more of them is reported.
     fn checked(
         &self,
-        result: Outcome,
+        mut result: Outcome,
         old: bool,
         sum: Option<&Line>,
         size: Option<f64>,
     ) -> Outcome {
         let own = &self.intervals;
-        let counts = result.counts.zip(own.counts).filter(|_| sum.is_some());
+        let told = result.moved.counts;
+        let counts = told.zip(own.sum.counts).filter(|_| sum.is_some());
         let of_counts = counts.and_then(|(sum, parts)| sum.against_intervals(&parts));
         if let (Some(contradiction), Some(parts)) = (of_counts, own.outcome(true)) {
             return Outcome { contradiction: Some(contradiction), ..parts };
         }
-        let stuck = result.counts.and_then(|counts| counts.against_intervals(&Counts::default()));
-        let of_line = |line: &Line| line.contradiction();
+        let stuck = told.and_then(|counts| counts.against_intervals(&Counts::default()));
+        let stuck = stuck.filter(|of| of.code == "stuck-counter");
         let lines = [sum, self.sender.as_ref()];
-        let mut of_lines = lines.into_iter().flatten().filter(|line| line.bytes.value > 0.0);
-        let contradiction = result
+        let mut lines = lines.into_iter().flatten().filter(|line| line.moved.bytes.value > 0.0);
+        result.contradiction = result
             .contradiction
-            .or_else(|| result.counts?.contradiction())
-            .or_else(|| stuck.filter(|of| of.code == "stuck-counter"))
-            .or_else(|| of_lines.find_map(of_line))
+            .or_else(|| told?.contradiction())
+            .or(stuck)
+            .or_else(|| lines.find_map(Line::contradiction))
             .or(own.broken)
             .or_else(|| self.octets(old))
             .or_else(|| self.again())
             .or_else(|| self.datagrams(sum, size));
-        let counts = result.counts.filter(|_| stuck.is_none_or(|of| of.code != "stuck-counter"));
-        Outcome { counts, contradiction, ..result }
+        result.moved.counts = told.filter(|_| stuck.is_none());
+        result
     }
 
     /// Contradiction if the summary has other retransmits than its intervals.
     fn again(&self) -> Option<Contradiction> {
         let own = &self.intervals;
-        let sums = [self.sender.as_ref(), self.whole.as_ref()];
-        let sum = sums.into_iter().flatten().find(|line| own.cover(line))?;
-        Contradiction::unless_same("retransmits-of-intervals", sum.tail.retransmits, own.again)
+        let mut sums = [self.sender.as_ref(), self.whole.as_ref()].into_iter().flatten();
+        let told = sums.find(|line| own.cover(line))?.moved.retransmits;
+        Contradiction::unless_same("retransmits-of-intervals", told, own.sum.retransmits)
     }
 
     /// Contradiction if more datagrams are counted than were sent, or if their number and size make
     /// other octets.
     fn datagrams(&self, sum: Option<&Line>, size: Option<f64>) -> Option<Contradiction> {
-        let counts = |line: &Line| line.tail.counts;
+        let own = &self.intervals;
+        let counts = |line: &Line| line.moved.counts;
         let of_sender = self.sender.as_ref().and_then(counts).map(|counts| counts.all);
-        let sent = self.sent.or(of_sender).or(self.intervals.datagrams);
+        let sent = self.sent.or(of_sender).or(own.sum.datagrams);
         let told = sum.and_then(counts).filter(Counts::can_be);
         let more = told.zip(sent).filter(|(told, sent)| told.all > 1.01 * sent + 2.0);
         if let Some((told, sent)) = more {
             return Some(Contradiction::new("more-than-sent", told.all, sent));
         }
-        let counted =
-            self.intervals.counts.filter(|_| sum.is_some_and(|sum| self.intervals.cover(sum)));
+        let counted = own.sum.counts.filter(|_| sum.is_some_and(|sum| own.cover(sum)));
         let apart = told.zip(counted).filter(|(told, own)| {
             // The last interval may miss what came late.
             (told.all - own.all).abs() > 0.05 * own.all + 10.0
@@ -289,9 +267,9 @@ impl Stream {
         if let Some((told, own)) = apart {
             return Some(Contradiction::new("sent-of-intervals", told.all, own.all));
         }
-        let line = sum.or(self.sender.as_ref()).or(self.intervals.only.as_ref())?;
-        let (size, sent) = (size?, counts(line).map(|counts| counts.all).or(sent)?);
-        let arrived = counts(line).map_or(sent, |counts| counts.all - counts.lost);
+        let line = sum.or(self.sender.as_ref()).map(|line| &line.moved).or(own.only())?;
+        let (size, sent) = (size?, line.counts.map(|counts| counts.all).or(sent)?);
+        let arrived = line.counts.map_or(sent, |counts| counts.all - counts.lost);
         // Some versions write the sender's octets beside the receiver's losses.
         let differ = |count: f64| {
             let counted = Printed::near(count * size, 0.01).plus_step(2.0 * size);
@@ -305,51 +283,33 @@ impl Stream {
         let own = &self.intervals;
         let sums = [self.report.as_ref(), self.receiver.as_ref(), self.sender.as_ref()];
         let sums = sums.into_iter().flatten().chain(self.whole.as_ref().filter(|_| !old));
-        let covered: Vec<&Line> = sums.filter(|line| own.cover(line)).collect();
         // One of them may contain the data in flight at the end.
-        let late = own.bytes.plus_step(0.03 * own.bytes.value);
+        let late = own.sum.bytes.plus_step(0.03 * own.sum.bytes.value);
         let differ =
-            |line: &Line| Contradiction::unless_same("octets-of-intervals", line.bytes, late);
-        let all: Option<Vec<Contradiction>> = covered.into_iter().map(differ).collect();
+            |line: &Line| Contradiction::unless_same("octets-of-intervals", line.moved.bytes, late);
+        let all: Option<Vec<Contradiction>> =
+            sums.filter(|line| own.cover(line)).map(differ).collect();
         all?.first().copied()
     }
 }
 
-impl Outcome {
-    fn from_line(line: &Line) -> Self {
-        Self {
-            bits_per_second: line.bits_per_second,
-            seconds: line.length(),
-            counts: line.tail.counts,
-            retransmits: line.tail.retransmits,
-            cwnd: line.tail.cwnd,
-            round_trips: line.tail.round_trips,
-            of_sender: line.tail.sends_datagrams,
-            number: Some(line.number),
-            ..Self::default()
-        }
+impl From<Moved> for Outcome {
+    fn from(moved: Moved) -> Self {
+        Self { moved, of_sender: moved.sends_datagrams, ..Self::default() }
     }
+}
 
+impl Outcome {
     /// Merges the results of two streams.
     pub(super) fn and(self, other: Self) -> Self {
-        let both = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b);
         // Streams do not end at the same time: uses all octets over the longest time.
-        let seconds = self.seconds.max(other.seconds);
-        let part = |of: &Self| {
+        let seconds = self.moved.seconds.max(other.moved.seconds);
+        let part = |of: &Moved| {
             of.bits_per_second.times(if seconds > 0.0 { of.seconds / seconds } else { 1.0 })
         };
-        let (own, of_other) = (part(&self), part(&other));
-        let counts = self.counts.zip(other.counts).map(|(a, b)| Counts::sum(&[a, b]));
+        let bits_per_second = part(&self.moved).plus(part(&other.moved));
         Self {
-            bits_per_second: Printed {
-                value: own.value + of_other.value,
-                step: own.step + of_other.step,
-            },
-            seconds,
-            counts,
-            retransmits: both(self.retransmits, other.retransmits),
-            cwnd: self.cwnd.into_iter().chain(other.cwnd).reduce(f64::max),
-            round_trips: None,
+            moved: Moved { seconds, bits_per_second, ..self.moved.and(other.moved) },
             of_sender: self.of_sender || other.of_sender,
             is_report: self.is_report && other.is_report,
             is_cut: self.is_cut || other.is_cut,
@@ -358,7 +318,6 @@ impl Outcome {
                 || (self.intervals == 0) != (other.intervals == 0),
             intervals: self.intervals.max(other.intervals),
             contradiction: self.contradiction.or(other.contradiction),
-            number: None,
         }
     }
 }

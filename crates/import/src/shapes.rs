@@ -1,0 +1,162 @@
+//! Lines of the tools: a table of their shapes, in `shapes.tsv`, with the names of their values.
+//!
+//! A row has a tool or a part of its output, a shape, and a name for each `#` and `*` of the shape:
+//! `-` is a value that is not imported, a name after `!` is told once, and `name=text` is a value
+//! that the shape implies. A row without names is a line around the results.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::numbers::{Printed, fits, number, printed};
+
+/// Maximum number of kept values of one name.
+const MOST_KEPT: usize = 256;
+
+/// Shape of a line, and the names of its values.
+struct Shape {
+    shape: &'static str,
+    names: Vec<&'static str>,
+    implied: Vec<(&'static str, &'static str)>,
+}
+
+static SHAPES: LazyLock<BTreeMap<&str, Vec<Shape>>> = LazyLock::new(|| {
+    let mut shapes: BTreeMap<&str, Vec<Shape>> = BTreeMap::new();
+    for (part, row) in include_str!("shapes.tsv").lines().filter_map(|row| row.split_once('\t')) {
+        let (shape, names) = row.split_once('\t').unwrap_or((row, ""));
+        let implied = names.split_whitespace().filter_map(|name| name.split_once('=')).collect();
+        let names = names.split_whitespace().filter(|name| !name.contains('=')).collect();
+        shapes.entry(part).or_default().push(Shape { shape, names, implied });
+    }
+    shapes
+});
+
+/// Shapes of a part of an output.
+#[derive(Clone, Copy)]
+pub(crate) struct Part(&'static [Shape]);
+
+impl Part {
+    pub(crate) fn of(name: &str) -> Self {
+        Self(SHAPES.get(name).map_or(&[], Vec::as_slice))
+    }
+
+    pub(crate) const fn is_empty(self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Name of the row whose shape is the text itself.
+    pub(crate) fn name(self, text: &str) -> Option<&'static str> {
+        self.0.iter().find(|row| row.shape == text)?.names.first().copied()
+    }
+
+    /// True if a line has one of the shapes.
+    pub(crate) fn fits(self, line: &str) -> bool {
+        self.0.iter().any(|row| fits(row.shape, line).is_some())
+    }
+}
+
+/// Values of one line, by name.
+pub(crate) struct Values<'a>(Vec<(&'static str, &'a str)>);
+
+impl<'a> Values<'a> {
+    /// Values of a line that has a shape of this part of an output; the first shape counts.
+    pub(crate) fn of(part: &str, line: &'a str) -> Option<Self> {
+        Part::of(part).0.iter().find_map(|row| {
+            let texts = fits(row.shape, line)?;
+            let named = row.names.iter().copied().zip(texts).filter(|(name, _)| *name != "-");
+            Some(Self(named.chain(row.implied.iter().copied()).collect()))
+        })
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&'a str> {
+        self.0.iter().find(|(own, _)| *own == name).map(|(_, text)| *text)
+    }
+
+    pub(crate) fn printed(&self, name: &str) -> Option<Printed> {
+        printed(self.text(name)?)
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Option<f64> {
+        number(self.text(name)?)
+    }
+}
+
+/// True if the tool prints such a line around its results.
+pub(crate) fn is_around(tool: &str, line: &str) -> bool {
+    Part::of(tool).fits(line)
+}
+
+/// Values of an output's lines, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Sheet(BTreeMap<&'static str, Vec<String>>);
+
+impl Sheet {
+    /// Keeps the values of a line; true if the line has a shape of this part of an output.
+    pub(crate) fn take(&mut self, part: &str, line: &str) -> bool {
+        let Some(Values(values)) = Values::of(part, line) else { return false };
+        // A second one is another's.
+        let is_again = |name: &str| name.strip_prefix('!').is_some_and(|name| self.has(name));
+        if values.iter().any(|(name, _)| is_again(name)) {
+            return false;
+        }
+        for (name, text) in values {
+            let all = self.0.entry(name.trim_start_matches('!')).or_default();
+            all.truncate(MOST_KEPT - 1);
+            all.push(text.to_owned());
+        }
+        true
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// Last value of a name.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.last().map(String::as_str)
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Option<f64> {
+        number(self.text(name)?)
+    }
+
+    /// Last value of a name, if it is a number of things.
+    pub(crate) fn count(&self, name: &str) -> Option<u64> {
+        self.number(name).filter(|count| *count >= 0.0).map(|count| count as u64)
+    }
+
+    /// Every number of a name, in order.
+    pub(crate) fn numbers(&self, name: &str) -> impl Iterator<Item = f64> {
+        self.0.get(name).into_iter().flatten().filter_map(|text| number(text))
+    }
+}
+
+/// Columns of a table, by the names of its heading's titles.
+#[derive(Debug, Default)]
+pub(crate) struct Columns(Vec<&'static str>);
+
+impl Columns {
+    /// Columns of a heading; `None` if a title in it is unknown.
+    pub(crate) fn of(part: &str, heading: &str) -> Option<Self> {
+        let mut columns = Vec::new();
+        let mut rest = heading;
+        while !rest.is_empty() {
+            let known = SHAPES.get(part)?.iter();
+            let (behind, row) =
+                known.filter_map(|row| Some((rest.strip_prefix(row.shape)?, row))).next()?;
+            columns.push(*row.names.first()?);
+            rest = behind.trim_start();
+        }
+        Some(Self(columns))
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains(&name)
+    }
+
+    /// Numbers of a row by their columns' names; `None` if it is not one of the table.
+    pub(crate) fn row(&self, line: &str) -> Option<BTreeMap<&'static str, f64>> {
+        let values: Option<Vec<f64>> = line.split_whitespace().map(number).collect();
+        let values = values.filter(|all| !all.is_empty() && all.len() == self.0.len())?;
+        Some(self.0.iter().copied().zip(values).collect())
+    }
+}
