@@ -124,7 +124,10 @@ impl Scene<'_> {
         match &flow.kind {
             FlowKind::Bulk(_) => self.topology.is_opened_by_receiver(&pair, |way| way.tcp),
             FlowKind::Datagrams(_) => self.topology.is_opened_by_receiver(&pair, |way| way.udp),
-            FlowKind::Echo(_) | FlowKind::Exchange(_) | FlowKind::Storage(_) => false,
+            FlowKind::Echo(_)
+            | FlowKind::Exchange(_)
+            | FlowKind::Storage(_)
+            | FlowKind::Sessions(_) => false,
         }
     }
 
