@@ -115,7 +115,13 @@ fn size(octets: u32) -> FrameSize {
 
 fn end(flow: u16, port: u16, work: Work) -> Order {
     let identity = Identity { token: 7, flow };
-    Order { local: HOME, remote: SocketAddr::new(HOME, port), identity, opening: Opening::PLAIN, flow: work }
+    Order {
+        local: HOME,
+        remote: SocketAddr::new(HOME, port),
+        identity,
+        opening: Opening::PLAIN,
+        flow: work,
+    }
 }
 
 fn reflector(flow: u16) -> Order {
