@@ -251,8 +251,8 @@ impl From<SpecProblem> for Refused {
 }
 
 /// Hint for an end that may only answer.
-const BEGIN_INSIDE: &str = "ask from the other end (--direction, or --from and --to), or let it in at \
-                            the NAT or firewall between";
+const BEGIN_INSIDE: &str = "ask from the other end (--direction, or --from and --to), or let it in \
+                            at the NAT or firewall between";
 
 impl SpecProblem {
     /// Converts to an error of a study that finds the problem only while it runs.

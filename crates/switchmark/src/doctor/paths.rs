@@ -76,12 +76,13 @@ pub struct Passage {
 }
 
 impl Passage {
-    /// True if the agents have no answer by UDP from either end, while something else passes.
+    /// True if the agents have no answer by UDP from either end, while something else passes, and
+    /// nothing has shown a translated address that may be answered.
     fn answers_nobody(&self) -> bool {
         let ways = [&self.forward, &self.back].map(Option::as_ref);
         let [udp, other] = [|way: &Opening| way.udp, |way: &Opening| way.icmp || way.tcp]
             .map(|opens: fn(&Opening) -> bool| ways.iter().flatten().any(|way| opens(way)));
-        self.forward.is_some() && !udp && other
+        self.forward.as_ref().is_some_and(|way| way.translated.is_none()) && !udp && other
     }
 
     /// True if TCP opens from either end.
@@ -159,10 +160,12 @@ pub fn try_passages(
     let each: Vec<Vec<Try>> = pairs.iter().map(of).collect();
     let asked: Vec<&Try> = each.iter().flatten().collect();
     let mut told = answers(testbed, &asked, &SHORT)?;
-    // What was not even learned in two seconds is asked again in the direction alone that counts.
-    let is_worth_it = |at: usize| asked[at].is_first || told[at] == Reply::Silence(None);
+    // One failure among several of a way may be a busy machine's: only a way that is silent in
+    // everything is taken for shut at once, and asked again only from the first end.
     let is_left = |at: &usize| {
-        told[*at].is_silence() && is_worth_it(*at) && !is_answered_back(&asked, &told, *at)
+        let is_shut = is_shut(&asked, &told, *at);
+        let is_worth_it = asked[*at].is_first && !is_answered_back(&asked, &told, *at);
+        told[*at].is_silence() && (!is_shut || is_worth_it)
     };
     let left: Vec<usize> = (0..asked.len()).filter(is_left).collect();
     if !left.is_empty() {
@@ -209,6 +212,12 @@ fn arrives_from_elsewhere(testbed: &mut dyn Testbed, pair: &Pair) -> Result<bool
         Some(FlowRecord::Datagrams(seen)) => seen.received.unique == 0 && seen.rejected.foreign > 0,
         _ => false,
     })
+}
+
+/// True if every try of the same way failed before it began.
+fn is_shut(asked: &[&Try], told: &[Reply], at: usize) -> bool {
+    let mut same_way = asked.iter().zip(told).filter(|(other, _)| other.pair == asked[at].pair);
+    same_way.all(|(_, reply)| reply.silence().is_some())
 }
 
 /// True if the same was answered the other way: the path is known to be no longer than that.
