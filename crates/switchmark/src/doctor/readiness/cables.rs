@@ -228,7 +228,9 @@ pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
     let back = passage.back.as_ref();
     let pings = passage.small || back.is_some_and(|way| way.icmp);
     let datagrams = passage.served || back.is_some_and(|way| way.udp);
-    if let (Some(why), false, None) = (&passage.refused, pings || datagrams, passage.server) {
+    // Pings that come back to the far end alone may take another way.
+    let passes_forward = passage.small || datagrams;
+    if let (Some(why), false, None) = (&passage.refused, passes_forward, passage.server) {
         let command =
             format!("ip route get {to} on {}, and a subnet for each cable", passage.from.host);
         return vec![
