@@ -322,6 +322,34 @@ mod tests {
     }
 
     #[test]
+    fn where_only_the_receiver_may_begin_it_calls_and_the_sender_waits() {
+        let (mut topology, trial) = (topology(), trial(&[1000.0]));
+        let seen: IpAddr = "198.18.9.9".parse().unwrap();
+        let way = |from: &str, to: &str, opens, translated| trial::topology::Opening {
+            from: from.parse().unwrap(),
+            to: to.parse().unwrap(),
+            icmp: opens,
+            udp: opens,
+            tcp: opens,
+            translated,
+        };
+        topology.openings = vec![
+            way("h1/eth1", "h2/eth1", false, None),
+            way("h2/eth1", "h1/eth1", true, Some(seen)),
+        ];
+        let lanes = SenderSplit::new(&trial);
+        let scene = scene(&topology, &lanes);
+        let waiting = scene.receivers().unwrap();
+        let sender = &waiting["h1"][0];
+        assert!(sender.opening.by_receiver, "{sender:?}");
+        assert_eq!((sender.seen_peer(), sender.peer().to_string()), (seen, "198.18.0.2".into()));
+        let calling = scene.senders(&BTreeMap::from([(1, 4321)])).unwrap();
+        let receiver = &calling["h2"][0];
+        assert_eq!(receiver.remote.to_string(), "198.18.0.1:4321");
+        assert_eq!((receiver.opening.by_receiver, receiver.opening.translated), (true, None));
+    }
+
+    #[test]
     fn an_exchange_has_two_ends_that_agree() {
         let topology = topology();
         let of = |carrier| {

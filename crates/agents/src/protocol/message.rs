@@ -18,7 +18,7 @@ use trial::record::{FlowRecord, Usage};
 
 /// Version of the protocol. Another version is refused: controller and agent are one binary, so a
 /// difference means that one of them is old.
-pub const PROTOCOL: u32 = 20;
+pub const PROTOCOL: u32 = 21;
 
 /// A message in either direction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,8 @@
 //! the address and port that the call came from.
 //!
 //! Owns the call, by which a NAT or a firewall opens its mapping, and the wait for it. Never sends
-//! to an address that did not call with the trial's token, nor to one outside the testbed's subnets.
+//! to an address that did not call with the trial's token, nor to one outside the testbed's
+//! subnets.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;

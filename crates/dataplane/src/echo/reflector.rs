@@ -56,8 +56,8 @@ impl Reflection {
         Some(probe)
     }
 
-    /// Counts a packet from elsewhere. One of this flow, once its client is `known`, came by another
-    /// mapping of a NAT.
+    /// Counts a packet from elsewhere. One of this flow, once its client is `known`, came by
+    /// another mapping of a NAT.
     pub(super) fn turn_away(&mut self, probe: Option<Probe>, known: bool) {
         let Identity { token, flow } = self.identity;
         if known && probe.is_some_and(|probe| (probe.token, probe.flow) == (token, flow)) {

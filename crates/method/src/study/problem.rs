@@ -242,6 +242,10 @@ impl From<SpecProblem> for Refused {
     }
 }
 
+/// Hint for an end that may only answer.
+const BEGIN_INSIDE: &str = "ask from the other end (--direction, or --from and --to), or let it in \
+                            at the NAT or firewall between";
+
 impl SpecProblem {
     /// Converts to an error of a study that finds the problem only while it runs.
     pub(super) fn lost(self, study: &str) -> TestbedError {
@@ -302,11 +306,7 @@ impl SpecProblem {
             Self::NotAt { .. } | Self::NotBetween { .. } => {
                 "name ports that lead to the device, or leave the device out".to_owned()
             }
-            Self::NotLetIn { .. } => {
-                "ask from the other end (--direction reverse, or swap --from and --to), or let it in at \
-                 the NAT or firewall between"
-                    .to_owned()
-            }
+            Self::NotLetIn { .. } => BEGIN_INSIDE.to_owned(),
             Self::NoLinkRate { .. } => {
                 "state the link's rate (--link-rate 10Gbit), or the load as a rate (2Gbit)"
                     .to_owned()

@@ -1,5 +1,5 @@
-//! Passage between two hosts over a cable or through a device: pings small and of full size, UDP and
-//! TCP, from either end; or, to an iperf3 server, TCP streams.
+//! Passage between two hosts over a cable or through a device: pings small and of full size, UDP
+//! and TCP, from either end; or, to an iperf3 server, TCP streams.
 //!
 //! Owns these small trials, and which ways open a conversation. Never a figure: only whether
 //! anything came back.
@@ -11,7 +11,9 @@ use std::net::IpAddr;
 
 use measure::{FrameRate, FrameSize, Nanos, Rate};
 use trial::topology::{CableEnd, Opening, Pair, PortRef, Runs};
-use trial::{Bulk, Echo, Flow, FlowKind, Gate, Offloads, Phases, Protocol, Schedule};
+use trial::{
+    Backend, Bulk, Datagrams, Echo, Flow, FlowKind, Gate, Offloads, Phases, Protocol, Schedule,
+};
 use trial::{FlowRecord, Outcome, Testbed, TestbedError, Topology, Trial};
 
 pub use largest::Largest;
@@ -74,9 +76,26 @@ pub struct Passage {
     pub back: Option<Opening>,
     /// What became of UDP, if neither end has an answer, in the agents' words.
     pub unanswered: Vec<String>,
+    /// True if UDP from `from` arrives at `to` under an address outside the testbed, which nobody
+    /// answers.
+    pub from_outside: bool,
 }
 
 impl Passage {
+    /// True if the agents have no answer by UDP from either end, while something else passes, and
+    /// nothing has shown a translated address that may be answered.
+    fn answers_nobody(&self) -> bool {
+        let ways = [&self.forward, &self.back].map(Option::as_ref);
+        let [udp, other] = [|way: &Opening| way.udp, |way: &Opening| way.icmp || way.tcp]
+            .map(|opens: fn(&Opening) -> bool| ways.iter().flatten().any(|way| opens(way)));
+        self.forward.as_ref().is_some_and(|way| way.translated.is_none()) && !udp && other
+    }
+
+    /// True if TCP opens from either end.
+    pub fn opens_tcp(&self) -> bool {
+        [&self.forward, &self.back].into_iter().flatten().any(|way| way.tcp)
+    }
+
     /// What opens each way, if the two differ or an address is translated.
     pub fn one_sided(&self) -> Option<[&Opening; 2]> {
         let (forward, back) = (self.forward.as_ref()?, self.back.as_ref()?);
@@ -147,7 +166,13 @@ pub fn try_passages(
     let each: Vec<Vec<Try>> = pairs.iter().map(of).collect();
     let asked: Vec<&Try> = each.iter().flatten().collect();
     let mut told = answers(testbed, &asked, &SHORT)?;
-    let is_left = |at: &usize| told[*at].is_silence() && !is_answered_back(&asked, &told, *at);
+    // One failure among several of a way may be a busy machine's: only a way that is silent in
+    // everything is taken for shut at once, and asked again only from the first end.
+    let is_left = |at: &usize| {
+        let is_shut = is_shut(&asked, &told, *at);
+        let is_worth_it = asked[*at].is_first && !is_answered_back(&asked, &told, *at);
+        told[*at].is_silence() && (!is_shut || is_worth_it)
+    };
     let left: Vec<usize> = (0..asked.len()).filter(is_left).collect();
     if !left.is_empty() {
         let again: Vec<&Try> = left.iter().map(|at| asked[*at]).collect();
@@ -159,12 +184,49 @@ pub fn try_passages(
     for (pair, tries) in pairs.iter().zip(&each) {
         let (own, others) = told.split_at(tries.len());
         told = others;
-        all.extend(passage(testbed.topology(), pair, own, mtu(&pair.from)));
+        let mut passage = passage(testbed.topology(), pair, own, mtu(&pair.from));
+        for passage in passage.iter_mut().filter(|passage| passage.answers_nobody()) {
+            passage.from_outside = arrives_from_elsewhere(testbed, pair)?;
+        }
+        all.extend(passage);
     }
     for passage in all.iter_mut().filter(|passage| passage.small && !passage.full) {
         passage.largest = largest::find(testbed, passage)?;
     }
     Ok(all)
+}
+
+/// True if frames of a flow arrive from an address that is neither the sender's nor one of a router
+/// beside the receiver.
+fn arrives_from_elsewhere(testbed: &mut dyn Testbed, pair: &Pair) -> Result<bool, TestbedError> {
+    let Ok(size) = FrameSize::new(SMALL) else { return Ok(false) };
+    let schedule = Schedule::Paced(FrameRate(50.0));
+    let flow = FlowKind::Datagrams(Datagrams::plain(size, schedule, Backend::Udp, 8));
+    let load = Nanos::from_millis(200);
+    let trial = Trial {
+        offloads: Offloads::AsFound,
+        ..Trial::quick(
+            format!("{} > {}", pair.from, pair.to),
+            vec![Flow::measured(pair, flow)],
+            load,
+            Gate::Flood,
+        )
+    };
+    let record = match testbed.run(&trial) {
+        Ok(record) => record,
+        Err(TestbedError::Unavailable { .. }) => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    Ok(match record.flows.first() {
+        Some(FlowRecord::Datagrams(seen)) => seen.received.unique == 0 && seen.rejected.foreign > 0,
+        _ => false,
+    })
+}
+
+/// True if every try of the same way failed before it began.
+fn is_shut(asked: &[&Try], told: &[Reply], at: usize) -> bool {
+    let mut same_way = asked.iter().zip(told).filter(|(other, _)| other.pair == asked[at].pair);
+    same_way.all(|(_, reply)| reply.silence().is_some())
 }
 
 /// True if the same was answered the other way: the path is known to be no longer than that.
@@ -208,6 +270,7 @@ fn passage(topology: &Topology, pair: &Pair, told: &[Reply], mtu: u32) -> Option
         forward: both_ways.then(|| opening(pair, [ICMP, UDP, TCP])),
         back: both_ways.then(|| opening(&pair.back(), BACK)),
         unanswered: words.collect(),
+        from_outside: false,
     })
 }
 
@@ -292,6 +355,8 @@ const BOTH_WAYS: usize = 7;
 /// One kind of frames between two ports.
 struct Try {
     pair: Pair,
+    /// True for pings and UDP from the first end, and for an iperf3 server's test.
+    is_first: bool,
     /// Kind of frames; `None` for a size that no frame has.
     kind: Option<FlowKind>,
 }
@@ -358,16 +423,16 @@ fn tries(pair: &Pair, mtu: u32, server: bool) -> Vec<Try> {
         let frame_size = FrameSize::new(octets).ok()?;
         Some(FlowKind::Echo(Echo { protocol, frame_size, schedule, messages }))
     };
-    let one = |pair: &Pair, kind| Try { pair: pair.clone(), kind };
+    let one = |pair: &Pair, is_first, kind| Try { pair: pair.clone(), is_first, kind };
     let [icmp, udp, tcp] =
         [Protocol::Icmp, Protocol::Udp, Protocol::Tcp].map(|protocol| echo(protocol, SMALL));
     let full = echo(Protocol::Icmp, mtu + FRAMING);
     if server {
-        return [icmp, full, Some(bulk())].map(|kind| one(pair, kind)).into();
+        return [icmp, full, Some(bulk())].map(|kind| one(pair, true, kind)).into();
     }
-    let forward = [icmp.clone(), full, udp.clone(), tcp.clone()].map(|kind| one(pair, kind));
-    let back = [icmp, udp, tcp].map(|kind| one(&pair.back(), kind));
-    forward.into_iter().chain(back).collect()
+    let first = [icmp.clone(), full, udp.clone()].map(|kind| one(pair, true, kind));
+    let back = [icmp, udp, tcp.clone()].map(|kind| one(&pair.back(), false, kind));
+    first.into_iter().chain([one(pair, false, tcp)]).chain(back).collect()
 }
 
 /// Returns one reply each. A try that cannot begin does not affect the others.

@@ -1,7 +1,8 @@
 //! A router that translates, or lets nothing in from outside: which end may begin is learned and
 //! said, both ways are measured, and where nothing passes the refusal says what does not.
 //!
-//! Needs root, iproute2 and nftables: a host inside, a router, and a host outside, each a namespace.
+//! Needs root, iproute2 and nftables: a host inside, a router, and a host outside, each a
+//! namespace.
 
 use std::process::{Command, Output};
 
@@ -126,6 +127,14 @@ fn behind_a_router_that_masquerades_both_ways_are_measured() {
 fn a_port_anew_for_every_conversation_changes_nothing() {
     let Some(_alone) = alone("nat_random", &["ip", "nft", "sysctl"]) else { return };
     let home = Home::new("nat-random", false, &[LETS_OUT, NAT, &[EVERY_PORT_ANEW]]);
+    // As most hosts have it: all but the port's own subnet leaves by another port.
+    let wan = space("wan");
+    ip(&["-n", &wan, "link", "add", "other", "type", "veth", "peer", "name", "far"]);
+    ip(&["-n", &wan, "address", "add", "10.9.9.2/24", "dev", "other"]);
+    for end in ["other", "far"] {
+        ip(&["-n", &wan, "link", "set", end, "up"]);
+    }
+    ip(&["-n", &wan, "route", "add", "default", "via", "10.9.9.1"]);
     both_ways_are_measured(&home);
 }
 
@@ -137,6 +146,18 @@ fn behind_a_firewall_that_translates_nothing_both_ways_are_measured() {
     assert!(told(&output).contains(ONE_SIDED));
     assert!(!told(&output).contains("sees lan/eth1 as"));
     both_ways_are_measured(&home);
+}
+
+#[test]
+fn an_address_outside_the_testbed_is_not_answered_and_the_refusal_says_so() {
+    let Some(_alone) = alone("nat_outside", &["ip", "nft", "sysctl"]) else { return };
+    let source = "add rule ip nat post oifname wan snat to 198.51.100.7";
+    let home = Home::new("nat-outside", false, &[NAT, &[source]]);
+    ip(&["-n", &space("wan"), "route", "add", "198.51.100.0/24", "via", "203.0.113.1"]);
+    let output = home.ask(LATENCY);
+    assert!(!output.status.success());
+    let said = "arrive from lan/eth1 at wan/eth1 under an address outside the testbed";
+    assert!(told(&output).contains(said));
 }
 
 #[test]

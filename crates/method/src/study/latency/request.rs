@@ -38,8 +38,8 @@ pub struct Latency {
     /// Server port [default: the next host's]
     #[arg(long, value_name = "HOST/PORT")]
     pub to: Option<Given<PortRef>>,
-    /// Which end asks: forward for the client port, reverse for the server port [default: forward, or
-    /// the end that a NAT or firewall between lets begin]
+    /// Which end asks: forward for the client port, reverse for the server port [default: forward,
+    /// or the end that a NAT or firewall between lets begin]
     #[arg(long, value_name = "WAY")]
     pub direction: Option<Given<Directions>>,
     /// Devices under test, each NAME or NAME:VARIANT [default: the first, as it is found]

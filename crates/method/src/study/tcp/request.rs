@@ -43,8 +43,8 @@ pub struct Tcp {
     /// Measure only both directions at once [default: each direction alone, and both at once]
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub bidir: Option<Given<bool>>,
-    /// Direction of the payload: forward, reverse or both at once [default: each direction alone, and
-    /// both at once]
+    /// Direction of the payload: forward, reverse or both at once [default: each direction alone,
+    /// and both at once]
     #[arg(long, value_name = "WAY", conflicts_with_all = ["reverse", "bidir"])]
     pub direction: Option<Given<Directions>>,
     /// Port at the first end [default: the first host]

@@ -228,7 +228,9 @@ pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
     let back = passage.back.as_ref();
     let pings = passage.small || back.is_some_and(|way| way.icmp);
     let datagrams = passage.served || back.is_some_and(|way| way.udp);
-    if let (Some(why), false, None) = (&passage.refused, pings || datagrams, passage.server) {
+    // Pings that come back to the far end alone may take another way.
+    let passes_forward = passage.small || datagrams;
+    if let (Some(why), false, None) = (&passage.refused, passes_forward, passage.server) {
         let command =
             format!("ip route get {to} on {}, and a subnet for each cable", passage.from.host);
         return vec![
@@ -237,8 +239,14 @@ pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
                 .prevents_all(&far, Part::Address),
         ];
     }
-    let path = passes("path", pings, "pings", &format!("ping -c 3 {to}"));
-    all.push(if pings || datagrams { path } else { path.prevents_all(&far, Part::Address) });
+    let mut path = passes("path", pings, "pings", &format!("ping -c 3 {to}"));
+    if !(pings || datagrams || passage.opens_tcp()) {
+        if back.is_some() {
+            path.found = format!("{} {}, nor do UDP and TCP", path.found, neither_way(passage));
+        }
+        path = path.prevents_all(&far, Part::Address);
+    }
+    all.push(path);
     if let Some(largest) = &passage.largest {
         all.push(tunnels::path_mtu(&place, largest));
     } else if passage.small {
@@ -268,17 +276,35 @@ fn firewall(place: &str, passage: &Passage, passes: bool) -> Finding {
         return Finding::new(place, "firewall", State::Good, format!("{WHAT} pass"));
     }
     let (from, to) = (&passage.from, &passage.to);
-    let mut found = format!("{WHAT} do not pass from {from} to {to}, nor from {to} to {from}");
-    if !passage.unanswered.is_empty() {
-        found = format!("{found} ({})", passage.unanswered.join("; "));
+    if passage.from_outside {
+        let found = format!(
+            "{WHAT} arrive from {from} at {to} under an address outside the testbed, in no \
+             subnet of its ports: nothing is sent there"
+        );
+        let fix = format!("translate {from} to an address in the subnet of {to}, or not at all");
+        return Finding::new(place, "firewall", State::Bad, found)
+            .fixed_by(fix, Vec::new())
+            .prevents_all(&to.to_string(), Part::Address);
     }
+    let found = format!("{WHAT} do not pass {}", neither_way(passage));
     let fix = format!(
-        "nft list ruleset on {}, on {} and on what is between, and let UDP through one way at least",
+        "nft list ruleset on {}, on {} and on what is between, and let UDP through one way at \
+         least",
         from.host, to.host
     );
     Finding::new(place, "firewall", State::Bad, found)
         .fixed_by(fix, Vec::new())
         .prevents_all(&to.to_string(), Part::Address)
+}
+
+/// Both ways, and what the agents say of them.
+fn neither_way(passage: &Passage) -> String {
+    let (from, to) = (&passage.from, &passage.to);
+    let words = match passage.unanswered.join("; ") {
+        none if none.is_empty() => none,
+        some => format!(" ({some})"),
+    };
+    format!("from {from} to {to}, nor from {to} to {from}{words}")
 }
 
 /// Says which end may begin, and as whom the other sees it.
