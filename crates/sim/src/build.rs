@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use device::profile::port_mac;
 use device::{Edge, Frame, Network, Profile, chance};
-use measure::reading::Segment;
 use measure::Picos;
+use measure::reading::Segment;
 use trial::topology::{CableEnd, PortRef, Topology};
 use trial::{
     Destination, Flow, FlowKind, Opening, Protocol, RankPair, Schedule, Trial, collective,

@@ -39,6 +39,7 @@ pub fn testbed(lives: u64) -> (Box<Scripted<impl Script>>, Rc<Cell<u64>>) {
             }
             FlowKind::Bulk(b) => bulk_record(seed, b.streams, chance),
             FlowKind::Exchange(_) => failed_record(seed, "no exchange here (synthetic)"),
+            FlowKind::Sessions(_) => failed_record(seed, "no connections here (synthetic)"),
             FlowKind::Storage(_) => failed_record(seed, "no storage here (synthetic)"),
         })
     };

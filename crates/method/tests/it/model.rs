@@ -205,6 +205,7 @@ impl Model {
             }),
             FlowKind::Exchange(_) => unreachable!("this model has no exchange"),
             FlowKind::Storage(_) => unreachable!("this model has no storage"),
+            FlowKind::Sessions(_) => unreachable!("this model has no connections"),
         }
     }
 }

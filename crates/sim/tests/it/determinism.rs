@@ -172,6 +172,11 @@ impl Digest {
                 self.receipts(&exchange.forward);
                 self.receipts(&exchange.backward);
             }
+            FlowRecord::Sessions(sessions) => {
+                self.numbers([sessions.begun, sessions.opened, sessions.failed.total()]);
+                self.numbers([sessions.beginning.0, sessions.most_held]);
+                self.histogram(&sessions.handshakes);
+            }
             FlowRecord::Storage(storage) => {
                 self.operations(&storage.reads);
                 self.operations(&storage.writes);

@@ -105,7 +105,7 @@ fn limit_answer(
         .with_question(question);
     let text = match (figure.value, figure.high) {
         (None, _) => "No load passed.".to_owned(),
-        (Some(_), None) => "No load failed on the path.".to_owned(),
+        (Some(_), None) => "No load is known to have failed on the path.".to_owned(),
         (Some(_), Some(high)) => {
             let high = words::value(figure.unit, high);
             format!("At {high} and beyond: {}.", short(&limit.failed))

@@ -220,5 +220,6 @@ fn figures(record: &TrialRecord, case: &Case) -> Vec<Figure> {
         }
         FlowRecord::Exchange(_) => panic!("no scenario has an exchange"),
         FlowRecord::Storage(_) => panic!("no scenario has storage"),
+        FlowRecord::Sessions(_) => panic!("no scenario has connections"),
     }
 }
