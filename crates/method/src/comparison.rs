@@ -11,6 +11,7 @@ mod blocks;
 pub(crate) mod cells;
 mod comparable;
 mod doing;
+mod exchanged;
 mod label;
 mod page;
 mod plan;
@@ -35,6 +36,7 @@ pub use blocks::per_block;
 pub use cells::{Better, better, is_compared};
 pub use comparable::{Comparable, Kinds, subjects};
 pub use doing::{Doing, Path, whose};
+pub use exchanged::{Exchanged, Slowness};
 pub use label::metric_label;
 pub use plan::{before_start, decidable};
 pub use question::Blocking;
@@ -202,6 +204,9 @@ pub struct Compared {
     pub primary: Option<usize>,
     /// Results of the non-blocking test of subject and reference, if both were tested.
     pub nonblocking: Option<[Blocking; 2]>,
+    /// Ports that were slow in the reference, in another run than the subject.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exchanged: Vec<Exchanged>,
     /// Side that is a direct cable, if the other is a device.
     pub direct: Option<Direct>,
     /// Figures of the subject and of the reference, if they have none in common.
@@ -264,6 +269,11 @@ pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compare
     let measured = Measured { interleaved, control, direct, another_time };
     let attribution = attribution::attribute(&rows, primary, measured);
     let lacking = others.names_lacking_in(&own);
+    let exchanged = if interleaved {
+        Vec::new()
+    } else {
+        exchanged::exchanged(reference.figures, subject.figures)
+    };
     let (subject, reference) = (subject.name.to_owned(), reference.name.to_owned());
     Compared {
         subject,
@@ -273,6 +283,7 @@ pub fn compare(subject: &Side<'_>, reference: &Side<'_>, margin: f64) -> Compare
         parts,
         primary,
         nonblocking,
+        exchanged,
         direct,
         apart,
         lacking,

@@ -153,10 +153,12 @@ keys! {
     WireLimit "wire_limit_bits_per_s" explains "Payload that the link carries in full frames, one way.";
     SlowPort "slow_port" place "Of `port_share`, `port_delay`, `port_damaged` and `port_late`: the port.";
     Partners "partners" explains "Of those: number of ports that it had as partners.";
+    ExchangeWith "exchange_with" explains "Of those: the port with whose cable its own may be exchanged.";
     WorstArrangement "worst_arrangement" explains "Of `nonblocking`: the worst arrangement.";
     ShareOfOnePair "share_of_one_pair" explains "Its share of what one pair alone gets.";
     ShareLow "share_low" explains "The lower end of that share's interval.";
     ShareHigh "share_high" explains "The upper end of that share's interval.";
+    PairsAlone "pairs_alone" explains "Number of its pairs that were also measured one at a time.";
     MessageError "message_error" explains "One message as a share of what a pair got.";
     TesterShare "tester_share" explains "The share that the direct cables kept with as many pairs.";
     Margin "margin" explains "The largest difference that does not matter.";

@@ -4,6 +4,7 @@
 //! Never compares: only presents the decisions.
 
 mod baseline;
+mod exchanged;
 mod sentence;
 
 use measure::comparison::{Decision, Scale as Compares};
@@ -66,7 +67,12 @@ impl Compared {
                 "{} in run {} and {} in run {}, measured {how}",
                 self.subject, subject.id, self.reference, reference.id
             ),
-            answers: first.into_iter().chain([self.answer()]).chain(self.figures()).collect(),
+            answers: first
+                .into_iter()
+                .chain([self.answer()])
+                .chain(self.exchanges())
+                .chain(self.figures())
+                .collect(),
             picture: picture(&subject.topology),
             sections,
             background,

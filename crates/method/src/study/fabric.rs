@@ -7,6 +7,7 @@
 pub mod arrangement;
 mod cell;
 mod collective;
+mod control;
 mod finding;
 mod floods;
 mod gone;

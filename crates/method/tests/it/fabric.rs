@@ -179,9 +179,11 @@ fn run(spec: &FabricSpec, testbed: &mut Scripted<Blocking>) -> Vec<Figure> {
     if testbed.dead.is_some() || spec.infer {
         return figures;
     }
-    let trials = testbed.asked.len() as u64;
+    // A control of a *no* follows from what was measured: no estimate knows of it.
+    let is_planned = |trial: &&Trial| !["alone", "again"].iter().any(|w| trial.label.contains(w));
+    let trials = testbed.asked.iter().filter(is_planned).count() as u64;
     let most = |path: Path| {
-        let of = testbed.asked.iter().filter(|trial| trial.path == path);
+        let of = testbed.asked.iter().filter(is_planned).filter(|trial| trial.path == path);
         let flows = of.clone().map(|trial| trial.flows.len() as u64).max().unwrap_or(0);
         (of.count() as u64, flows)
     };

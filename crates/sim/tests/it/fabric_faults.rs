@@ -177,5 +177,6 @@ fn what_a_flooding_switch_sends_to_wrong_ports_is_counted_and_never_received() {
         assert!(pair.is_some_and(|got| got > 0.0 && got < LIMIT), "{pair:?}");
     }
     // Everybody's frames share every cable: that blocks, and the answer says so.
-    assert_eq!(nonblocking(&figures).value, Some(0.0));
+    let answer = nonblocking(&figures);
+    assert_eq!(answer.value, Some(0.0), "{answer:?}");
 }

@@ -1,6 +1,6 @@
-//! `switchmark demo`: the five questions that people come with, each asked of a device with known
-//! properties: two labs, simulated buffers, a blocking switch, storage behind a switch; one report
-//! and a self-test, in under two minutes.
+//! `switchmark demo`: the six questions that people come with, each asked of a device with known
+//! properties: two labs, simulated buffers, a blocking switch, a bad cable among eight, storage
+//! behind a switch; one report and a self-test, in under two minutes.
 //!
 //! Owns what is shown and how long each part lasts. The kernel limits the second lab's ports to a
 //! known rate, and the simulated devices' profiles state their properties, so that each measured
@@ -8,6 +8,7 @@
 
 mod buffers;
 mod groups;
+mod slow;
 mod storage;
 mod truths;
 
@@ -85,6 +86,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let mut parts = vec![(free, free_studies()), (limited, limited_studies())];
     parts.extend(buffers::runs());
     parts.push(groups::run()?);
+    parts.push(slow::run());
     parts.push(storage::run());
     for (place, studies) in parts {
         let start = Start::New(NewRun::new("demo", studies, seed));

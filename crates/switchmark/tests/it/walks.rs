@@ -14,6 +14,7 @@ use crate::program::{Scratch, json, switchmark};
 const RACK: &str = "docs/start/rack-of-four.md";
 const STORAGE: &str = "docs/start/two-switches-for-storage.md";
 const PCS: &str = "docs/start/two-pcs.md";
+const NODES: &str = "docs/start/sixteen-nodes.md";
 
 /// The job that a reader has, of a storage that is there.
 const JOB: &str = "[global]\nrw=randread\nbs=4k\n[job]\nioengine=libaio\nfilename=/srv/volume\n\
@@ -185,6 +186,32 @@ fn a_rack_of_models_keeps_its_data_sheet() {
     let told = printed(&scratch, &[&accept.words()[..], &["--seed", "1"]].concat(), &[0]);
     assert!(told.contains("PASS: 3 claims met."), "{told}");
     assert_answered(&scratch, "accept.html", &["Keeps its data sheet?", "PASS: 3 claims met"]);
+}
+
+/// The bad cable of the page is named; and after it went to another host, by its port, `compare`
+/// says that the slowness went with it.
+#[test]
+fn a_bad_cable_among_sixteen_nodes_is_followed() {
+    let scratch = Scratch::new("walk-nodes");
+    let page = docs::read(NODES);
+    let profile = docs::toml(&page);
+    std::fs::write(scratch.path("bad-cable.toml"), profile).expect("writes");
+    let moved = profile.replace("ports = \"4\"", "ports = \"5\"");
+    assert_ne!(moved, profile);
+    std::fs::write(scratch.path("moved.toml"), moved).expect("writes");
+    let commands = docs::commands(&page);
+    for verb in ["doctor", "runs", "compare"] {
+        assert!(commands.iter().any(|shown| shown.is(verb)), "{verb} is on the page");
+    }
+    let is_simulated = |shown: &&Shown| shown.words.iter().any(|word| word == "sim:bad-cable.toml");
+    let fabric = commands.iter().find(is_simulated).expect("fabric");
+    let label = |name| ["--label", name, "--seed", "1", "--quiet"];
+    let told = printed(&scratch, &[&fabric.words()[..], &label("before")].concat(), &[0]);
+    assert!(unwrapped(&told).contains("h4/eth1"), "{told}");
+    let other = fabric.clone().with(&[("sim:bad-cable.toml", "sim:moved.toml")]);
+    printed(&scratch, &[&other.words()[..], &label("after")].concat(), &[0]);
+    let told = unwrapped(&printed(&scratch, &["compare", "before", "after"], &[0]));
+    assert!(told.contains("h4/eth1 was slow, and now"), "{told}");
 }
 
 /// The cable that comes another time, and the switch: what it adds is what the model adds, and it

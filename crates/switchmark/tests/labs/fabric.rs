@@ -5,6 +5,7 @@
 //! programs, it can't be told who shares what. More than six hosts take minutes, and belong to the
 //! long profile.
 
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use agents::controller::{LiveTestbed, Stop};
 use lab::{BridgesSpec, EmulatedSpec, Lab, LabDevice, LabSpec};
 use measure::{ByteCount, Nanos, Rate};
+use method::study::Finding as _;
 use method::{Arrangement, FabricSpec, Nodes, StudySpec};
 use page::{Caveat, Figure, Key, Metric};
 use switchmark::config::resolved::{Source, Testbed as Resolved};
@@ -150,6 +152,59 @@ fn check_both_worlds(profile: &device::Profile, hosts: u16) {
         let both = found.zip(*expected);
         let off = both.map_or(1.0, |(found, expected)| (found / expected - 1.0).abs());
         assert!(off < 0.05, "{hosts} ports: {found:?}, simulated {expected:?}");
+    }
+}
+
+/// Ports that the exchanges name as slow, and all sentences of the study's page.
+fn slow_ports(testbed: &mut dyn Testbed) -> (Vec<String>, Vec<String>) {
+    let spec = FabricSpec {
+        arrangements: vec![Arrangement::Neighbours, Arrangement::Halves],
+        nodes: Nodes::These(vec![2, 6]),
+        messages: Vec::new(),
+        duration: Nanos::from_millis(400),
+        interval: Nanos::from_millis(40),
+        blocks: method::Blocks::known(6),
+        ..FabricSpec::quick()
+    };
+    StudySpec::Fabric(spec.clone()).check(testbed.topology()).expect("a possible study");
+    let mut found = spec.run(testbed, 1).expect("the testbed lives");
+    let figures = found.rows();
+    let named: BTreeSet<String> =
+        figures.iter().filter_map(|f| Some(f.text(Key::SlowPort)?.to_owned())).collect();
+    let said = found.page().answers.into_iter();
+    let said = said.map(|(_, answer)| format!("{:?}: {}", answer.verdict, answer.text));
+    let blocks = figures.iter().find(|f| f.metric == Metric::Nonblocking).and_then(|f| f.value);
+    assert_ne!(blocks, Some(0.0), "no device here blocks: {figures:?}");
+    (named.into_iter().collect(), said.collect())
+}
+
+/// Six namespaces at 100 Mbit/s: one sends at 80, or another at another share, or none; it is named,
+/// no other is, and no sentence blames the device.
+#[test]
+fn a_host_that_sends_slowly_is_named_and_no_device() {
+    let test = "a_host_that_sends_slowly_is_named_and_no_device";
+    let Some(_alone) = harness::alone(test, &["tc"]) else { return };
+    let all = [Some((4, 80)), None, Some((1, 70)), Some((6, 90)), Some((2, 60))];
+    for slow in &all[..if harness::full() { all.len() } else { 1 }] {
+        let rate = Some(Rate(100_000_000));
+        let lab =
+            LabSpec { hosts: 6, rate, mtu: 1500, bypass: false, ..LabSpec::new(LabDevice::Bridge) };
+        let mut testbed = open("lab:bridge", lab);
+        if let Some((host, rate)) = slow {
+            let rate = format!("{rate}mbit");
+            let bucket = ["tbf", "rate", rate.as_str(), "burst", "16k", "limit", "256k"];
+            let place = ["qdisc", "add", "dev", "eth1", "root"];
+            let host = format!("h{host}");
+            harness::Guest::run(&testbed, &host, "tc", &[&place[..], &bucket].concat());
+        }
+        let (named, said) = slow_ports(&mut testbed);
+        println!("{slow:?}: {named:?}\n{}", said.join("\n"));
+        let guilty: Vec<String> = slow.iter().map(|(host, _)| format!("h{host}/eth1")).collect();
+        assert_eq!(named, guilty, "{said:?}");
+        assert!(said.iter().all(|text| !text.contains("DeviceLimited")), "{said:?}");
+        assert!(
+            said.iter().any(|text| text.contains("h4/eth1 sends at")) || slow != &Some((4, 80))
+        );
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod collectives;
 mod exchanges;
+mod expected;
 mod groups;
 mod lossy;
 mod nonblocking;
@@ -20,6 +21,7 @@ use trial::{Carrier, PortRef};
 
 use super::FabricSpec;
 use super::collective::Collectives;
+use super::control::Controls;
 use super::infer::Inferred;
 use super::probe::Probes;
 use super::rounds::Data;
@@ -36,7 +38,7 @@ use own::OwnRates;
 pub(super) use collectives::CollectiveFinding;
 
 pub(super) use groups::PortGroups;
-pub(super) use nonblocking::{Nonblocking, Share, ShareRange};
+pub(super) use nonblocking::{Nonblocking, Share, ShareRange, doubted};
 pub(super) use slow::{How, Sign, SlowPort, suspects};
 
 /// Structures inferred from floods, by scene.
@@ -112,6 +114,7 @@ pub(super) struct Measured<'a> {
     pub(super) collectives: &'a Collectives,
     pub(super) structures: &'a Structures,
     pub(super) probes: &'a Probes,
+    pub(super) controls: &'a Controls,
     pub(super) ways: &'a Ways,
     pub(super) seed: u64,
 }
@@ -134,7 +137,8 @@ impl Measured<'_> {
         };
         let is_slow = |port: &PortRef| slow.iter().any(|one| one.port == *port);
         let mut nonblocking = nonblocking::answer(self, at);
-        if let Some(answer) = nonblocking.as_mut().filter(|_| !slow.is_empty()) {
+        let has_control = self.spec.controls;
+        if let Some(answer) = nonblocking.as_mut().filter(|_| !has_control && !slow.is_empty()) {
             reconcile::excuse(answer);
         }
         if let (Some(groups), Some(answer)) = (&mut groups, &mut nonblocking) {

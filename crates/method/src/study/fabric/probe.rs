@@ -41,9 +41,11 @@ const SHORT: ByteCount = ByteCount(1024);
 #[derive(Debug, Default)]
 pub(super) struct Probed {
     suspects: Vec<PortRef>,
-    /// What each suspect got, and the median of the good pairs, by kind.
-    got: BTreeMap<(usize, PortRef), Vec<(Got, Got)>>,
+    got: Results,
 }
+
+/// What each suspect got, and the median of the good pairs, by kind.
+type Results = BTreeMap<(usize, PortRef), Vec<(Got, Got)>>;
 
 /// Probes of one port.
 #[derive(Debug)]
@@ -56,7 +58,8 @@ pub(super) struct OfPort {
     pub(super) delay: Option<BlockEstimate>,
 }
 
-/// Runs the probes of a scene's suspects in every block; without a good pair beside them, none.
+/// Runs the probes of a scene's suspects in every block, as many at once as leave a good pair beside
+/// them; without one, none.
 pub(super) fn run(
     spec: &FabricSpec,
     session: &mut Session<'_>,
@@ -64,18 +67,23 @@ pub(super) fn run(
     suspects: Vec<PortRef>,
 ) -> Result<Option<Probed>> {
     let good: Vec<&PortRef> = scene.ports.iter().filter(|port| !suspects.contains(port)).collect();
-    if suspects.is_empty() || good.len() < suspects.len() + 2 {
+    let at_once = good.len().saturating_sub(2);
+    if suspects.is_empty() || at_once == 0 {
         return Ok(None);
     }
-    let mut probed = Probed { suspects, got: BTreeMap::new() };
+    let mut got = Results::new();
     for block in 0..spec.blocks.get() {
         let mut partners = good.clone();
         partners.rotate_left(block as usize % good.len());
+        let partners = &partners[..];
         for kind in KINDS {
-            probed.run(Probe { spec, scene, partners: &partners, block, kind }, session)?;
+            for suspects in suspects.chunks(at_once) {
+                let probe = Probe { spec, scene, suspects, partners, block, kind };
+                probe.run(session, &mut got)?;
+            }
         }
     }
-    Ok(Some(probed))
+    Ok(Some(Probed { suspects, got }))
 }
 
 /// One trial.
@@ -83,6 +91,7 @@ pub(super) fn run(
 struct Probe<'a> {
     spec: &'a FabricSpec,
     scene: &'a Scene,
+    suspects: &'a [PortRef],
     partners: &'a [&'a PortRef],
     block: u32,
     kind: Kind,
@@ -90,9 +99,9 @@ struct Probe<'a> {
 
 impl Probe<'_> {
     /// Pairs of the suspects with good ports, then pairs of good ports.
-    fn round(&self, suspects: &[PortRef]) -> Round {
-        let (partners, rest) = self.partners.split_at(suspects.len());
-        let with = suspects.iter().zip(partners).map(|(own, partner)| match self.kind {
+    fn round(&self) -> Round {
+        let (partners, rest) = self.partners.split_at(self.suspects.len());
+        let with = self.suspects.iter().zip(partners).map(|(own, partner)| match self.kind {
             Kind::Receives => Pair { from: (*partner).clone(), to: own.clone() },
             Kind::Sends | Kind::Short => Pair { from: own.clone(), to: (*partner).clone() },
         });
@@ -109,12 +118,10 @@ impl Probe<'_> {
         };
         Round { name: name.to_owned(), pairs, one_way: self.kind != Kind::Short, links }
     }
-}
 
-impl Probed {
-    fn run(&mut self, probe: Probe<'_>, session: &mut Session<'_>) -> Result<()> {
-        let Probe { spec, scene, block, kind, .. } = probe;
-        let round = probe.round(&self.suspects);
+    fn run(self, session: &mut Session<'_>, got: &mut Results) -> Result<()> {
+        let Probe { spec, scene, suspects, block, kind, .. } = self;
+        let round = self.round();
         let tried = session.run(Ask {
             label: format!("{}{}", round.to_words(), session.ways.label(scene.way)),
             way: scene.way,
@@ -127,18 +134,19 @@ impl Probed {
         let mut data = RoundData::default();
         data.take(block, &round, &tried, spec);
         for sample in &data.samples {
-            let (own, good) = sample.pairs.split_at(self.suspects.len());
+            let (own, good) = sample.pairs.split_at(suspects.len());
             let good: Vec<Got> = good.iter().copied().flatten().collect();
             let Some(usual) = usual(&good) else { continue };
-            for (suspect, own) in self.suspects.iter().zip(own) {
+            for (suspect, own) in suspects.iter().zip(own) {
                 let Some(own) = own else { continue };
-                let place = (kind as usize, suspect.clone());
-                self.got.entry(place).or_default().push((*own, usual));
+                got.entry((kind as usize, suspect.clone())).or_default().push((*own, usual));
             }
         }
         Ok(())
     }
+}
 
+impl Probed {
     /// Returns the result of the probes of a port; `None` if it was no suspect.
     pub(super) fn port(&self, port: &PortRef, seed: u64) -> Option<OfPort> {
         if !self.suspects.contains(port) {

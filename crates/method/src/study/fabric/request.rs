@@ -71,6 +71,10 @@ pub struct Fabric {
     /// With --arrangement: also detect groups of ports and their uplinks, by floods
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub infer: Option<Given<bool>>,
+    /// Only look for slow ports, in few rounds: halves, 6 repetitions of 0.3 s; 16 hosts take less
+    /// than a minute
+    #[arg(long, num_args = 0, default_missing_value = "true")]
+    pub quick: Option<Given<bool>>,
     /// Refused like `ports`.
     #[arg(skip)]
     pub hosts: Option<Given<MovedCables>>,
@@ -115,8 +119,12 @@ impl StudyRequest for Fabric {
     /// Virtual time is exact, and a second of it takes several real ones for 48 busy ports. So the
     /// default trials are a tenth as long there.
     fn spec(&self, testbed: &Outline) -> Result<StudySpec, RefusedAt> {
+        let few = self.quick.as_ref().is_some_and(|quick| quick.value);
         let mut spec =
             if strict(&self.profile) { FabricSpec::strict() } else { FabricSpec::quick() };
+        if few {
+            spec = spec.for_slow_ports();
+        }
         set(&mut spec.message, &self.message);
         if self.duration.is_none() {
             if testbed.is_simulated {
@@ -127,7 +135,7 @@ impl StudyRequest for Fabric {
             let enough = slowest.map(|rate| long_enough(spec.message, rate));
             spec.duration = enough.map_or(spec.duration, |enough| enough.max(spec.duration));
         }
-        let open = self.arrangements.is_empty() && self.collectives.is_empty();
+        let open = !few && self.arrangements.is_empty() && self.collectives.is_empty();
         spec.infer = self.infer.as_ref().map_or(open, |infer| infer.value);
         if !self.collectives.is_empty() {
             // A sweep shows which port is slow.
@@ -354,6 +362,24 @@ mod tests {
         let named = spec(&asked("arrangements = [\"neighbours\"]"));
         assert_eq!(named.arrangements, [Arrangement::Neighbours]);
         assert_eq!(spec(&Fabric::default()).collective_sizes, []);
+    }
+
+    #[test]
+    fn quick_asks_few_rounds_and_no_floods() {
+        let spec = |text: &str| {
+            let request: Fabric = toml::from_str(text).unwrap();
+            match request.spec(&Outline::default()) {
+                Ok(StudySpec::Fabric(spec)) => spec,
+                other => panic!("{other:?}"),
+            }
+        };
+        let quick = spec("quick = true");
+        assert_eq!(quick, FabricSpec::quick().for_slow_ports());
+        assert_eq!((&quick.arrangements[..], quick.infer), (&[Arrangement::Halves][..], false));
+        let longer = spec("quick = true\narrangements = [\"sweep\"]\nblocks = 10");
+        assert_eq!(longer.arrangements, [Arrangement::Sweep]);
+        assert_eq!((longer.blocks.get(), longer.infer), (10, false));
+        assert_eq!(spec("quick = false"), spec(""));
     }
 
     #[test]

@@ -9,7 +9,8 @@ use rand::SeedableRng as _;
 use rand_pcg::Pcg64;
 
 use super::collective::{CollectiveData, Collectives};
-use super::finding::{FabricFinding, Measured, Structures, suspects};
+use super::control::{self, Controls};
+use super::finding::{FabricFinding, Measured, Structures, doubted, suspects};
 use super::floods::Flooding;
 use super::infer::infer;
 use super::probe::{self, Probes};
@@ -61,6 +62,7 @@ impl FabricSpec {
         }
         gone::forget(&mut data, &scenes);
         let probes = self.probe(&mut session, &scenes, &data, seed)?;
+        let controls = self.control(&mut session, &scenes, &data, seed)?;
         let structures = flood(&scenes, &topology, &mut session, seed)?;
         let Session { ways, .. } = session;
         let measured = Measured {
@@ -70,6 +72,7 @@ impl FabricSpec {
             collectives: &collectives,
             structures: &structures,
             probes: &probes,
+            controls: &controls,
             ways: &ways,
             seed,
         };
@@ -86,21 +89,51 @@ impl FabricSpec {
         seed: u64,
     ) -> Result<Probes> {
         let mut found = Probes::new();
-        for (at, scene) in scenes.iter().enumerate() {
-            let measured = Measured {
-                spec: self,
-                scenes,
-                data,
-                collectives: &Collectives::new(),
-                structures: &Structures::new(),
-                probes: &Probes::new(),
-                ways: &session.ways,
-                seed,
-            };
-            let suspects = suspects(measured, at);
+        for (at, scene) in scenes.iter().enumerate().filter(|_| self.controls) {
+            let suspects = self.so_far(session, scenes, data, seed, |so_far| suspects(so_far, at));
             found.extend(probe::run(self, session, scene, suspects)?.map(|probed| (at, probed)));
         }
         Ok(found)
+    }
+
+    /// Measures pairs one at a time where the exchanges lean to a *no*.
+    fn control(
+        &self,
+        session: &mut Session<'_>,
+        scenes: &[Scene],
+        data: &Data,
+        seed: u64,
+    ) -> Result<Controls> {
+        let mut found = Controls::new();
+        for at in 0..scenes.len() {
+            let doubted = self.so_far(session, scenes, data, seed, |so_far| doubted(so_far, at));
+            if let Some(place) = doubted {
+                found.insert(at, control::run(self, session, scenes, data, place)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Applies `find` to the exchanges alone, before any trial that follows from them.
+    fn so_far<T>(
+        &self,
+        session: &Session<'_>,
+        scenes: &[Scene],
+        data: &Data,
+        seed: u64,
+        find: impl Fn(Measured<'_>) -> T,
+    ) -> T {
+        find(Measured {
+            spec: self,
+            scenes,
+            data,
+            collectives: &Collectives::new(),
+            structures: &Structures::new(),
+            probes: &Probes::new(),
+            controls: &Controls::new(),
+            ways: &session.ways,
+            seed,
+        })
     }
 
     /// Runs one trial of a round.

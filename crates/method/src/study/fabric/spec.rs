@@ -42,6 +42,9 @@ pub struct FabricSpec {
     /// True if groups of ports are inferred from floods.
     #[serde(default)]
     pub infer: bool,
+    /// True if slow ports are probed, and a *no* has a control; false for runs of 0.3 and before.
+    #[serde(default)]
+    pub controls: bool,
     /// True for a run of 0.2 in which a person moved cables from port to port. Later versions
     /// neither carry out nor report such runs.
     #[serde(default, rename = "recabling", deserialize_with = "is_stated")]
@@ -108,6 +111,7 @@ impl FabricSpec {
             collectives: Vec::new(),
             collective_sizes: Vec::new(),
             infer: false,
+            controls: true,
             moves_cables: false,
             subjects: Vec::new(),
             between: Between::default(),
@@ -127,6 +131,20 @@ impl FabricSpec {
             duration: Nanos::from_secs(10),
             profile: Profile::Strict,
             ..Self::quick()
+        }
+    }
+
+    /// Few rounds that name a slow port, as few repetitions as have a 95 % interval.
+    #[must_use]
+    pub fn for_slow_ports(self) -> Self {
+        let duration = Nanos(self.duration.0 * 3 / 10);
+        Self {
+            arrangements: vec![Arrangement::Halves],
+            messages: Vec::new(),
+            interval: duration / 10,
+            duration,
+            blocks: Blocks::known(6),
+            ..self
         }
     }
 

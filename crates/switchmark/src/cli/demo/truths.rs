@@ -11,7 +11,7 @@ use page::{
     Verdict,
 };
 
-use super::{FREE, LIMIT, LIMITED, buffers, groups, storage};
+use super::{FREE, LIMIT, LIMITED, buffers, groups, slow, storage};
 use crate::cli::output::Finished;
 
 /// Largest deviation of a measured value from the known one, in percent.
@@ -46,6 +46,7 @@ pub fn truths(runs: &[Finished]) -> Truths {
             FREE => facts.extend(bridge(run)),
             LIMITED => facts.extend(throughputs(figures)),
             groups::BLOCKING => facts.extend(uplinks(figures)),
+            slow::TESTBED => facts.push(slow_port(figures)),
             storage::TESTBED => facts.push(io_latency(figures)),
             _ => facts.extend(buffer(run)),
         }
@@ -183,6 +184,19 @@ fn io_latency(figures: &[Figure]) -> Fact {
     });
     let what = "added to each storage write".to_owned();
     Fact::number(what, Unit::Nanoseconds, storage::added().0 as f64, figure)
+}
+
+/// Port of the bad cable: that one, and no other.
+fn slow_port(figures: &[Figure]) -> Fact {
+    let (found, guilty) = (slow::found(figures), slow::guilty());
+    let measured = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
+    Fact {
+        what: "port with the bad cable, of eight".to_owned(),
+        is_wrong: found != [guilty.as_str()],
+        measured,
+        known: Some(guilty),
+        off: None,
+    }
 }
 
 /// Returns each group of the profile, with the uplink that was found for exactly these ports.

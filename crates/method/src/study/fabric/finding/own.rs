@@ -52,6 +52,11 @@ pub(super) fn is_judged(measured: Measured<'_>, scene: &Scene, cell: &Cell) -> b
         && super::nonblocking::is_matching(cell)
 }
 
+/// Number of partners that a port needs, of so many ports.
+pub(super) const fn fewest_partners(ports: usize) -> usize {
+    if ports > FEWEST_PORTS { FEWEST_PARTNERS } else { FEWEST_PARTNERS - 1 }
+}
+
 impl OwnRates {
     /// Finds the best round of each port of a scene.
     pub(super) fn new(measured: Measured<'_>, at: usize) -> Self {
@@ -88,12 +93,7 @@ impl OwnRates {
 
     /// Ports with enough partners for a rate of their own.
     pub(super) fn measured_ports(&self) -> impl Iterator<Item = (&PortRef, &Best)> {
-        self.0.iter().filter(|(_, best)| best.partners.len() >= self.fewest_partners())
-    }
-
-    /// Number of partners that a port needs.
-    pub(super) fn fewest_partners(&self) -> usize {
-        if self.0.len() > FEWEST_PORTS { FEWEST_PARTNERS } else { FEWEST_PARTNERS - 1 }
+        self.0.iter().filter(|(_, best)| best.partners.len() >= fewest_partners(self.0.len()))
     }
 
     /// Partners of a port.

@@ -11,6 +11,7 @@ use measure::quantile::median;
 use page::{Condition, Figure, Key, Metric, Unit};
 use trial::PortRef;
 
+use super::super::control::Control;
 use super::super::probe::Probed;
 use super::super::scene::Scene;
 use super::Measured;
@@ -102,15 +103,23 @@ pub(super) fn slow_ports(measured: Measured<'_>, at: usize, own: &OwnRates) -> V
         return Vec::new();
     }
     let lateness = Lateness::new(measured, at);
-    let judge = Judge { measured, scene, own, lateness: &lateness, others: compared.len() - 1 };
+    let control = measured.controls.get(&at);
+    let others = compared.len() - 1;
+    let judge = Judge { measured, scene, own, lateness: &lateness, control, others };
     let probed = measured.probes.get(&at);
     let mut slow: Vec<SlowPort> =
         compared.iter().filter_map(|port| judge.slow_port(port, probed)).collect();
     if slow.len() * 2 >= compared.len() {
         return Vec::new();
     }
-    // With slow partners only, a port's best round is theirs.
-    let all: Vec<PortRef> = slow.iter().map(|one| one.port.clone()).collect();
+    slow.retain(|one| !judge.is_freed(one));
+    // With slow partners only, a port's best round is theirs. Of two such partners the probes tell
+    // which is slow.
+    let all: Vec<PortRef> = slow
+        .iter()
+        .map(|one| one.port.clone())
+        .filter(|port| !judge.is_level(port, probed))
+        .collect();
     slow.retain(|one| {
         let good = own.partners_of(&one.port).filter(|partner| !all.contains(partner));
         good.count() > 1
@@ -119,6 +128,11 @@ pub(super) fn slow_ports(measured: Measured<'_>, at: usize, own: &OwnRates) -> V
     for one in &mut slow {
         let good = compared.iter().filter(|port| !named.contains(*port));
         one.exchange = good.min_by_key(|port| distance(scene, port, &one.port)).copied().cloned();
+        if let Some(other) = &one.exchange {
+            for sign in &mut one.signs {
+                sign.value.set(Key::ExchangeWith, Condition::Text(other.to_string()));
+            }
+        }
     }
     slow
 }
@@ -162,6 +176,7 @@ struct Judge<'a> {
     scene: &'a Scene,
     own: &'a OwnRates,
     lateness: &'a Lateness,
+    control: Option<&'a Control>,
     others: usize,
 }
 
@@ -182,6 +197,35 @@ impl Judge<'_> {
             signs,
             exchange: None,
         })
+    }
+
+    /// True if probes with good partners show nothing slow of the port.
+    fn is_level(&self, port: &PortRef, probed: Option<&Probed>) -> bool {
+        let Some(own) = probed.and_then(|probed| probed.port(port, self.measured.seed)) else {
+            return false;
+        };
+        let is_level = |ratio: Option<BlockEstimate>| {
+            ratio.is_some_and(|ratio| {
+                ratio.interval.confidence >= CONFIDENCE
+                    && ratio.interval.low >= 1.0 - self.measured.spec.margin
+            })
+        };
+        let is_late = own.delay.is_none_or(|delay| delay.interval.low > 0.0);
+        is_level(own.sends) && is_level(own.receives) && !is_late
+    }
+
+    /// True if the port is as fast as others when its pair is alone: then what they share is slow.
+    fn is_freed(&self, port: &SlowPort) -> bool {
+        let by_rate = |sign: &Sign| {
+            matches!(sign.how, How::Exchanges | How::Sends | How::Receives | How::Delay)
+        };
+        let seed = self.measured.seed;
+        let alone = self.control.and_then(|control| control.alone_beside_others(&port.port, seed));
+        let is_level = |ratio: BlockEstimate| {
+            ratio.interval.confidence >= CONFIDENCE
+                && ratio.interval.low >= 1.0 - self.measured.spec.margin
+        };
+        port.signs.iter().all(by_rate) && alone.is_some_and(is_level)
     }
 
     fn sign(&self, port: &PortRef, how: How, estimate: BlockEstimate) -> Sign {

@@ -62,8 +62,11 @@ fn blocking(found: &Nonblocking) -> String {
         let why = missing.unwrap_or_else(|| "that needs at least two node counts".to_owned());
         return format!("Not shown: {why}.");
     };
-    let pairing =
-        format!("of what one pair alone gets, in the worst pairing ({})", worst.name_in_words());
+    let alone = match worst.pairs_alone {
+        None => "one pair alone gets".to_owned(),
+        Some(pairs) => format!("{pairs} of its pairs get one at a time"),
+    };
+    let pairing = format!("of what {alone}, in the worst pairing ({})", worst.name_in_words());
     match (found.value.value, found.flooded.map(words::percent)) {
         (Some(0.0), Some(kept)) => format!(
             "With all traffic between its groups of ports a port gets {kept} of its rate; in the \
