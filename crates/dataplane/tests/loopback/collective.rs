@@ -24,6 +24,7 @@ fn end(schedule: Schedule, flow: u16, pair: [u32; 2], port: u16) -> End<Exchange
         local: LOCAL,
         remote: SocketAddr::new(LOCAL, port),
         identity: Identity { token: 0x5eed_0006, flow },
+        opening: dataplane::opening::Opening::PLAIN,
         flow: Exchange {
             message: ByteCount(schedule.octets()),
             carrier: Carrier::Tcp,

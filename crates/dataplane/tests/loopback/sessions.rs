@@ -25,7 +25,8 @@ fn window(load: Nanos) -> Window {
 }
 
 fn end(remote: SocketAddr, flow: Sessions) -> End<Sessions> {
-    End { local: LOCAL, remote, identity: IDENTITY, flow }
+    let opening = dataplane::opening::Opening::PLAIN;
+    End { local: LOCAL, remote, identity: IDENTITY, opening, flow }
 }
 
 fn acceptor(flow: Sessions) -> (Acceptor, SocketAddr) {
