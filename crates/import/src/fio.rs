@@ -179,7 +179,7 @@ fn group(single: &[&Value], global: &Value, found: &mut Found) {
     row = kinds.iter().fold(row, of_size);
     let parts = single.iter().flat_map(|job| KINDS.map(|kind| &job[kind]));
     row = parts.fold(row, |row, own| row.contradicted(of_job(own)));
-    let parts: Vec<Part> = kinds.into_iter().map(|kind| part(kind, single)).collect();
+    let parts: Vec<Part> = kinds.into_iter().map(|kind| part(&kind, single)).collect();
     add_parts(found, &row, &parts, Some(under_way));
 }
 
@@ -245,7 +245,7 @@ fn octets(text: &str) -> Option<u64> {
 }
 
 /// Values of a kind with its quantiles: from merged bins, or one job's own percentiles.
-fn part(of: Operations, jobs: &[&Value]) -> Part {
+fn part(of: &Operations, jobs: &[&Value]) -> Part {
     let ran = |job: &&Value| job[of.kind]["iops"].as_f64().unwrap_or(0.0) > 0.0;
     let ran: Vec<&Value> = jobs.iter().copied().filter(ran).collect();
     let tables = if !of.bins.is_empty() {

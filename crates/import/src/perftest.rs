@@ -116,7 +116,7 @@ pub(crate) struct Osu {
 impl Reader for Osu {
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
         if let Some(values) = Values::of("osu.first", line) {
-            self.test = values.text("test").unwrap_or_default().to_owned();
+            values.text("test").unwrap_or_default().clone_into(&mut self.test);
             return true;
         }
         if line.starts_with("# Size") {

@@ -14,7 +14,7 @@ const MOST_KEPT: usize = 256;
 
 /// Shape of a line, and the names of its values.
 struct Shape {
-    shape: &'static str,
+    text: &'static str,
     names: Vec<&'static str>,
     implied: Vec<(&'static str, &'static str)>,
 }
@@ -25,7 +25,7 @@ static SHAPES: LazyLock<BTreeMap<&str, Vec<Shape>>> = LazyLock::new(|| {
         let (shape, names) = row.split_once('\t').unwrap_or((row, ""));
         let implied = names.split_whitespace().filter_map(|name| name.split_once('=')).collect();
         let names = names.split_whitespace().filter(|name| !name.contains('=')).collect();
-        shapes.entry(part).or_default().push(Shape { shape, names, implied });
+        shapes.entry(part).or_default().push(Shape { text: shape, names, implied });
     }
     shapes
 });
@@ -45,12 +45,12 @@ impl Part {
 
     /// Name of the row whose shape is the text itself.
     pub(crate) fn name(self, text: &str) -> Option<&'static str> {
-        self.0.iter().find(|row| row.shape == text)?.names.first().copied()
+        self.0.iter().find(|row| row.text == text)?.names.first().copied()
     }
 
     /// True if a line has one of the shapes.
     pub(crate) fn fits(self, line: &str) -> bool {
-        self.0.iter().any(|row| fits(row.shape, line).is_some())
+        self.0.iter().any(|row| fits(row.text, line).is_some())
     }
 }
 
@@ -61,7 +61,7 @@ impl<'a> Values<'a> {
     /// Values of a line that has a shape of this part of an output; the first shape counts.
     pub(crate) fn of(part: &str, line: &'a str) -> Option<Self> {
         Part::of(part).0.iter().find_map(|row| {
-            let texts = fits(row.shape, line)?;
+            let texts = fits(row.text, line)?;
             let named = row.names.iter().copied().zip(texts).filter(|(name, _)| *name != "-");
             Some(Self(named.chain(row.implied.iter().copied()).collect()))
         })
@@ -140,9 +140,8 @@ impl Columns {
         let mut columns = Vec::new();
         let mut rest = heading;
         while !rest.is_empty() {
-            let known = SHAPES.get(part)?.iter();
-            let (behind, row) =
-                known.filter_map(|row| Some((rest.strip_prefix(row.shape)?, row))).next()?;
+            let mut known = SHAPES.get(part)?.iter();
+            let (behind, row) = known.find_map(|row| Some((rest.strip_prefix(row.text)?, row)))?;
             columns.push(*row.names.first()?);
             rest = behind.trim_start();
         }

@@ -22,9 +22,12 @@ const QUOTED: usize = 60;
 /// Octets at the beginning that must not contain a zero octet.
 const HEAD: usize = 64;
 
+/// Maker of a reader for one result.
+type NewReader = fn() -> Box<dyn Reader>;
+
 /// Readers by their tools. A tool's first lines are shapes of its part `begin`, or of `first` if no
 /// line before them is the tool's.
-const READERS: [(&str, fn() -> Box<dyn Reader>); 17] = [
+const READERS: [(&str, NewReader); 17] = [
     ("ping", new::<ping::Ping>),
     ("iperf", new::<iperf_text::Iperf>),
     ("fio", new::<fio_text::Text>),
@@ -132,7 +135,7 @@ struct Read {
 /// Reader, and the span of its unfinished result.
 struct Slot {
     tool: &'static str,
-    new: fn() -> Box<dyn Reader>,
+    new: NewReader,
     reader: Box<dyn Reader>,
     begin: Part,
     first: Part,
@@ -140,7 +143,7 @@ struct Slot {
 }
 
 impl Slot {
-    fn new((tool, new): (&'static str, fn() -> Box<dyn Reader>)) -> Self {
+    fn new((tool, new): (&'static str, NewReader)) -> Self {
         let [begin, first] = ["begin", "first"].map(|part| Part::of(&format!("{tool}.{part}")));
         Self { tool, new, reader: new(), begin, first, span: None }
     }

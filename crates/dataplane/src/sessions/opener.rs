@@ -82,10 +82,9 @@ impl Side for Opener {
     fn open(end: &End<Sessions>, _halt: &Halt) -> Result<Self, FlowError> {
         check(&end.flow)?;
         let room = room(&end.flow);
-        drop(stream::open_as_found(end.local, end.remote).map(|tcp| {
-            stream::abort(&tcp);
-            tcp
-        })?);
+        let tcp = stream::open_as_found(end.local, end.remote)?;
+        stream::abort(&tcp);
+        drop(tcp);
         Ok(Self { end: end.clone(), room })
     }
 

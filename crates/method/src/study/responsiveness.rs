@@ -127,7 +127,9 @@ mod tests {
         let mean = trimmed_mean(&values).expect("values");
         assert!((mean - 2e6).abs() < 1.0, "{mean}");
         let mut histogram = Histogram::new();
-        values.iter().for_each(|value| histogram.record(Nanos(*value as u64)));
+        for value in &values {
+            histogram.record(Nanos(*value as u64));
+        }
         let mean = trimmed_mean_of(&histogram);
         assert!((mean / 2e6 - 1.0).abs() < 2e-3, "{mean}");
         assert_eq!((trimmed_mean(&[]), trimmed_mean_of(&Histogram::new())), (None, 0.0));

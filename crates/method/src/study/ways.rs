@@ -109,7 +109,9 @@ impl Ways {
             None => inside_first(routes(topology, subjects)?, topology),
         };
         if between.reversed {
-            routes.iter_mut().for_each(|route| route.pair = route.pair.back());
+            for route in &mut routes {
+                route.pair = route.pair.back();
+            }
         }
         Ok(Self::beside_cables(routes, topology))
     }

@@ -84,30 +84,6 @@ pub fn browse_at(address: &str, scratch: &Scratch) -> (String, Vec<String>) {
     (String::from_utf8_lossy(&output.stdout).into_owned(), console)
 }
 
-/// Number of sheets of paper that a page takes as it is printed.
-pub fn printed(page: &Path, scratch: &Scratch) -> usize {
-    let pdf = scratch.path("printed.pdf");
-    let ended = Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
-        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
-        .arg(format!("--user-data-dir={}", scratch.path("profile").display()))
-        .arg(format!("--print-to-pdf={}", pdf.display()))
-        .arg(page)
-        .output()
-        .expect("chromium starts");
-    let octets = std::fs::read(&pdf);
-    let said = String::from_utf8_lossy(&ended.stderr);
-    let octets = octets.unwrap_or_else(|error| panic!("{}: {error}: {said}", page.display()));
-    let _ = std::fs::remove_file(&pdf);
-    // Each page is an object of this type; the tree of them is of the type `Pages`.
-    let kind = b"/Type /Page";
-    let is_page = |rest: &[u8]| {
-        rest.strip_prefix(kind)
-            .is_some_and(|rest| !rest.first().is_some_and(u8::is_ascii_alphabetic))
-    };
-    (0..octets.len()).filter(|at| is_page(&octets[*at..])).count()
-}
-
 /// What is seen of one frame, by its screen.
 const LAYOUT: &str = r#"(frame) => {
     const page = frame.contentDocument, root = page.documentElement;
