@@ -51,12 +51,6 @@ pub(crate) const fn accounted(judged: Verdict) -> Verdict {
     }
 }
 
-/// Strengthens a verdict if, without a direct cable, frames stood in a queue on the path, no host
-/// waited for itself or was busy, and the same hosts filled the link in the other direction.
-pub(crate) const fn queued(judged: Verdict) -> Verdict {
-    accounted(judged)
-}
-
 /// Circumstances of a measurement: path and reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {

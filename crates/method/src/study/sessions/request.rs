@@ -23,7 +23,7 @@ ranged_values! { MostConnections OpeningRate }
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sessions {
-    /// Tests: rate, concurrent, handshake [default: all]
+    /// Tests to carry out [default: rate,concurrent,handshake]
     #[arg(long = "test", value_name = "LIST", value_delimiter = ',')]
     pub tests: Vec<Given<SessionsTest>>,
     /// Most connections at once to try [default: 100000]

@@ -41,7 +41,9 @@ pub(super) struct Part {
     pub(super) place: Place,
     pub(super) goodput: Figure,
     pub(super) ceiling: Option<Ceiling>,
-    /// True if segments stood in a queue on the path and no host held TCP up, in most blocks.
+    /// True if segments stood in a queue on the path, no host held TCP up, in most blocks, and the
+    /// same hosts filled the link in the other direction. Without a direct cable it shows that the
+    /// limit was on the way, not that it was the device.
     pub(super) queued: bool,
     /// Host limit; `None` if the device or the link was the limit.
     pub(super) host_limit: Option<HostLimit>,
@@ -107,7 +109,7 @@ impl TcpCase {
 impl Part {
     /// Standing queue on the path in nanoseconds, if it was the limit and not a host.
     pub(super) fn queue_ns(&self) -> Option<f64> {
-        let is_limit = self.queued && self.goodput.verdict == Verdict::DeviceLimited;
+        let is_limit = self.queued && self.goodput.verdict == Verdict::Undetermined;
         let sender = self.sender.as_ref().filter(|_| is_limit)?;
         Some(sender.smoothed_rtt.value? - sender.smallest_rtt.value?)
     }

@@ -15,7 +15,7 @@ use crate::study::responsiveness::{self, FullFrame, Queue, acknowledgements_wait
 use crate::study::rows::{Direction, Row, set_direction};
 use crate::study::view::Place;
 use crate::study::ways::{Way, Ways};
-use crate::verdict::{self, Delays, Driven, Evidence, RateEvidence, Rates};
+use crate::verdict::{Delays, Driven, Evidence, RateEvidence, Rates};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::Topology;
 use trial::topology::Pair;
@@ -67,12 +67,11 @@ impl TcpFinding {
         let all: Vec<Opposite> = self.cases.iter().filter(one_way).map(opposite).collect();
         for case in self.cases.iter_mut().filter(|case| one_way(&&**case)) {
             let (test, whole) = (case.test, &mut case.whole);
+            let queued = std::mem::take(&mut whole.queued);
             let is_back = |other: &&Opposite| other.test != test && other.place == whole.place;
             let Some(back) = all.iter().find(is_back) else { continue };
             let alone = whole.goodput.caveats.contains(&Caveat::NoBypass);
-            if whole.queued && alone && back.is_full {
-                whole.goodput.verdict = verdict::queued(whole.goodput.verdict);
-            }
+            whole.queued = queued && alone && back.is_full;
             if let Some(sender) = &mut whole.sender
                 && acknowledgements_wait(whole.goodput.value, back.goodput)
             {

@@ -31,6 +31,7 @@ fn answer(found: &TcpFinding, case: &TcpCase) -> Answer {
     let is_full = match verdict {
         Verdict::LinkLimited => Some(true),
         Verdict::DeviceLimited => Some(false),
+        Verdict::Undetermined if case.whole.queue_ns().is_some() => Some(false),
         Verdict::TesterLimited | Verdict::Undetermined => None,
     };
     let mut answer = summary(found, case).limited_by(verdict);
