@@ -147,7 +147,11 @@ pub(super) fn cells(
 
 impl CollectiveCell {
     fn new(spec: &FabricSpec, schedule: Schedule, ports: &[PortRef], topology: &Topology) -> Self {
-        let rate = |port| Some(wire_limit(topology.rate(port)?.0 as f64, Carrier::Tcp));
+        // In a lab the device's ports are limited, and not the links.
+        let rate = |port| {
+            let rate = topology.rate(port).or_else(|| topology.limit(port))?;
+            Some(wire_limit(rate.0 as f64, Carrier::Tcp))
+        };
         let rates: Option<Vec<f64>> = ports.iter().map(rate).collect();
         let least = rates.map(|rates| least_time(&schedule, &rates));
         let enough = Nanos::from_secs_f64(REPETITIONS * least.unwrap_or(0.0));
