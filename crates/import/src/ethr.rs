@@ -66,7 +66,7 @@ impl Ethr {
     /// Reads `[  SUM]     TCP      000-001 sec      7.1G`, `  UDP      000-001 sec    488.3K
     /// 61K`.
     fn interval(&mut self, line: &str) -> bool {
-        let Some(values) = Values::of("ethr.interval", line) else { return false };
+        let Some(values) = Values::read("ethr.interval", line) else { return false };
         let rate = |name| Some(scaled(values.text(name)?, 1000.0)?.value);
         let known = ["UDP", "TCP"].into_iter().find(|known| values.text("protocol") == Some(known));
         let time = values.number("from").zip(values.number("to"));

@@ -39,7 +39,7 @@ impl Reader for Text {
     }
 
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        if let Some(values) = Values::of("fio.group", line) {
+        if let Some(values) = Values::read("fio.group", line) {
             let name = values.text("name").unwrap_or_default();
             let jobs = values.number("jobs").filter(|_| values.number("error") == Some(0.0));
             let of_group = values.number("group");
@@ -218,7 +218,7 @@ impl Group {
         if begins(&["bw (", "iops "], line) {
             return own.is_some();
         }
-        let Some(values) = Values::of("fio.kind", line) else { return false };
+        let Some(values) = Values::read("fio.kind", line) else { return false };
         if values.text("rate").is_some() {
             let kind = Kind::parse(&values);
             let is_kind = kind.is_some();

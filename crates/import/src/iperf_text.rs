@@ -163,7 +163,7 @@ fn is_version_three(line: &str) -> Option<bool> {
     if begins(&TWO, line) {
         return Some(false);
     }
-    Values::of("iperf.version", line).map(|values| values.text("three").is_some())
+    Values::read("iperf.version", line).map(|values| values.text("three").is_some())
 }
 
 impl Run {
@@ -174,7 +174,7 @@ impl Run {
 
     /// True for a connection to the port on which this client listens itself.
     fn is_own_server(&self, line: &str) -> bool {
-        let ports = Values::of("iperf.connected", line).filter(|_| self.client);
+        let ports = Values::read("iperf.connected", line).filter(|_| self.client);
         ports.and_then(|of| of.number("local").zip(of.number("remote"))).is_some_and(|ports| {
             self.told.number("listening") == Some(ports.0)
                 || self.told.number("target").is_some_and(|target| (target - ports.1).abs() > 0.5)
@@ -202,7 +202,7 @@ impl Run {
 
     /// Reads a line about a stream's connection.
     fn connection(&mut self, line: &str) {
-        let Some(values) = Values::of("iperf.connected", line) else { return };
+        let Some(values) = Values::read("iperf.connected", line) else { return };
         let id = values.text("id").unwrap_or_default().trim().trim_start_matches('*').to_owned();
         if let Some(sent) = values.text("sent") {
             for (_, stream) in self.streams.iter_mut().filter(|((_, of), _)| *of == id) {

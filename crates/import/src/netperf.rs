@@ -149,7 +149,7 @@ impl Test {
 
     /// Keeps a value by its name.
     fn name(&mut self, name: &str, value: &str) {
-        let known = Part::of("netperf.names").name(name);
+        let known = Part::named("netperf.names").name(name);
         self.named.insert(known.unwrap_or_default(), value.to_owned());
     }
 

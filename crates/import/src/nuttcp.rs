@@ -57,7 +57,7 @@ impl Reader for Nuttcp {
 impl Moved {
     /// Parses `1599.1875 MB /   2.01 sec = 6689.3571 Mbps 19 %TX 19 %RX 0 retrans 0.12 msRTT`.
     fn parse(part: &str, line: &str) -> Option<Self> {
-        let values = Values::of(part, line)?;
+        let values = Values::read(part, line)?;
         let counts = values.number("lost").zip(values.number("all"));
         let percent = values.number("percent");
         Some(Self {

@@ -48,7 +48,7 @@ impl Reader for Perftest {
             return false;
         }
         if line.starts_with("#bytes") {
-            let columns = Columns::of("perftest.columns", line);
+            let columns = Columns::read("perftest.columns", line);
             let is_known = columns.is_some();
             self.columns = columns.unwrap_or_default();
             return is_known;
@@ -115,12 +115,12 @@ pub(crate) struct Osu {
 
 impl Reader for Osu {
     fn line(&mut self, line: &str, found: &mut Found) -> bool {
-        if let Some(values) = Values::of("osu.first", line) {
+        if let Some(values) = Values::read("osu.first", line) {
             values.text("test").unwrap_or_default().clone_into(&mut self.test);
             return true;
         }
         if line.starts_with("# Size") {
-            self.columns = Columns::of("osu.columns", line).unwrap_or_default();
+            self.columns = Columns::read("osu.columns", line).unwrap_or_default();
             return self.columns.has("mean") || self.columns.has("mega");
         }
         let Some(values) = self.columns.row(line) else { return is_around("osu", line) };

@@ -135,7 +135,7 @@ impl Ping {
         let octets = |word: &str| leading(word).map(|(octets, _)| octets);
         self.begun = true;
         self.ipv6 = line.starts_with("PING6") || words.iter().skip(1).take(2).any(|w| is_ipv6(w));
-        if let Some(values) = Values::of("ping.header", line) {
+        if let Some(values) = Values::read("ping.header", line) {
             self.data_octets = values.number("data");
             self.packet_octets = values.number("packet");
             self.coarse = true;
@@ -199,7 +199,7 @@ impl Ping {
             }
             return true;
         }
-        let told = Values::of("ping.reply", line).filter(|_| line.contains("ms"));
+        let told = Values::read("ping.reply", line).filter(|_| line.contains("ms"));
         self.coarse |= told.is_some();
         if let Some(octets) = told.as_ref().and_then(|told| told.number("octets")) {
             self.sized(octets);
@@ -211,8 +211,8 @@ impl Ping {
     /// in any language; `Packets: Sent = 4, Received = 4, Lost = 0 (0% loss),`.
     fn counted(&mut self, line: &str) -> bool {
         let is_windows = self.coarse || line.starts_with("Packets: Sent");
-        let windows = Values::of("ping.windows", line).filter(|_| is_windows);
-        let told = windows.or_else(|| Values::of("ping.counts", line));
+        let windows = Values::read("ping.windows", line).filter(|_| is_windows);
+        let told = windows.or_else(|| Values::read("ping.counts", line));
         // In Italian the lost have a line of their own.
         let is_told = |told: &Values| told.text("sent").is_some() || self.counts.is_some();
         if let Some(told) = told.filter(is_told) {

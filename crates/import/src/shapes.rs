@@ -35,7 +35,7 @@ static SHAPES: LazyLock<BTreeMap<&str, Vec<Shape>>> = LazyLock::new(|| {
 pub(crate) struct Part(&'static [Shape]);
 
 impl Part {
-    pub(crate) fn of(name: &str) -> Self {
+    pub(crate) fn named(name: &str) -> Self {
         Self(SHAPES.get(name).map_or(&[], Vec::as_slice))
     }
 
@@ -59,8 +59,8 @@ pub(crate) struct Values<'a>(Vec<(&'static str, &'a str)>);
 
 impl<'a> Values<'a> {
     /// Values of a line that has a shape of this part of an output; the first shape counts.
-    pub(crate) fn of(part: &str, line: &'a str) -> Option<Self> {
-        Part::of(part).0.iter().find_map(|row| {
+    pub(crate) fn read(part: &str, line: &'a str) -> Option<Self> {
+        Part::named(part).0.iter().find_map(|row| {
             let texts = fits(row.text, line)?;
             let named = row.names.iter().copied().zip(texts).filter(|(name, _)| *name != "-");
             Some(Self(named.chain(row.implied.iter().copied()).collect()))
@@ -82,7 +82,7 @@ impl<'a> Values<'a> {
 
 /// True if the tool prints such a line around its results.
 pub(crate) fn is_around(tool: &str, line: &str) -> bool {
-    Part::of(tool).fits(line)
+    Part::named(tool).fits(line)
 }
 
 /// Values of an output's lines, by name.
@@ -92,7 +92,7 @@ pub(crate) struct Sheet(BTreeMap<&'static str, Vec<String>>);
 impl Sheet {
     /// Keeps the values of a line; true if the line has a shape of this part of an output.
     pub(crate) fn take(&mut self, part: &str, line: &str) -> bool {
-        let Some(Values(values)) = Values::of(part, line) else { return false };
+        let Some(Values(values)) = Values::read(part, line) else { return false };
         // A second one is another's.
         let is_again = |name: &str| name.strip_prefix('!').is_some_and(|name| self.has(name));
         if values.iter().any(|(name, _)| is_again(name)) {
@@ -136,7 +136,7 @@ pub(crate) struct Columns(Vec<&'static str>);
 
 impl Columns {
     /// Columns of a heading; `None` if a title in it is unknown.
-    pub(crate) fn of(part: &str, heading: &str) -> Option<Self> {
+    pub(crate) fn read(part: &str, heading: &str) -> Option<Self> {
         let mut columns = Vec::new();
         let mut rest = heading;
         while !rest.is_empty() {

@@ -56,7 +56,8 @@ fn new<R: Reader + Default + 'static>() -> Box<dyn Reader> {
 
 pub(crate) fn read(from: impl BufRead) -> Result<Imported, ImportError> {
     let mut source = Source::new(from);
-    let mut read = Read { slots: READERS.map(Slot::new).into(), ..Read::default() };
+    let mut read =
+        Read { slots: READERS.map(|(tool, new)| Slot::new(tool, new)).into(), ..Read::default() };
     while let Some(piece) = source.piece().map_err(unreadable)? {
         if piece.contains(&0) && read.lines < HEAD {
             return Err(ImportError::NotText);
@@ -143,8 +144,8 @@ struct Slot {
 }
 
 impl Slot {
-    fn new((tool, new): (&'static str, NewReader)) -> Self {
-        let [begin, first] = ["begin", "first"].map(|part| Part::of(&format!("{tool}.{part}")));
+    fn new(tool: &'static str, new: NewReader) -> Self {
+        let [begin, first] = ["begin", "first"].map(|part| Part::named(&format!("{tool}.{part}")));
         Self { tool, new, reader: new(), begin, first, span: None }
     }
 }

@@ -75,7 +75,10 @@ fn call(socket: &UdpSocket, spec: &End<Traffic>) -> Result<(), FlowError> {
         }
         let next = clock::monotonic() + EACH;
         while clock::monotonic() < next {
-            if heard(socket, spec.identity).map_err(failed)?.is_some_and(|at| at == spec.remote) {
+            if receive_token_source(socket, spec.identity)
+                .map_err(failed)?
+                .is_some_and(|at| at == spec.remote)
+            {
                 return Ok(());
             }
         }
@@ -84,7 +87,10 @@ fn call(socket: &UdpSocket, spec: &End<Traffic>) -> Result<(), FlowError> {
 }
 
 /// Source of a datagram of the flow; `None` for any other, and after the socket's time-out.
-fn heard(socket: &UdpSocket, identity: Identity) -> std::io::Result<Option<SocketAddr>> {
+fn receive_token_source(
+    socket: &UdpSocket,
+    identity: Identity,
+) -> std::io::Result<Option<SocketAddr>> {
     let mut head = [0; Probe::LEN];
     match socket.recv_from(&mut head) {
         Ok((octets, source)) => {
@@ -151,7 +157,7 @@ fn wait(
     halt: &Halt,
 ) -> Result<Option<Sender>, FlowError> {
     while !abandoned.load(Ordering::Relaxed) && !halt.is_requested() {
-        let source = heard(&socket, spec.identity)
+        let source = receive_token_source(&socket, spec.identity)
             .map_err(|e| FlowError::kernel("wait at udp socket of", spec.local, e))?;
         let Some(remote) = source.filter(|source| spec.may_answer(source.ip())) else { continue };
         // The backend takes the port that was called.

@@ -342,7 +342,7 @@ impl<'a> Run<'a> {
         }
         self.asked_again = true;
         let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
-        for socket in self.open.taken() {
+        for socket in self.open.in_use() {
             let Some(session) = self.open.get(socket) else { continue };
             if session.stage != Stage::Held {
                 continue;
@@ -397,7 +397,7 @@ impl<'a> Run<'a> {
 
     /// Counts what was still under way when the window closed.
     fn finish(mut self) -> SessionsRecord {
-        for socket in self.open.taken() {
+        for socket in self.open.in_use() {
             match self.open.get(socket).map(|session| session.stage) {
                 Some(Stage::Connecting) => self.record.failed.timed_out += 1,
                 Some(Stage::Asked) => self.record.failed.unanswered += 1,

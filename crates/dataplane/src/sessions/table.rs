@@ -41,7 +41,7 @@ impl<T> Table<T> {
     }
 
     /// Descriptors with a value.
-    pub(super) fn taken(&self) -> Vec<usize> {
+    pub(super) fn in_use(&self) -> Vec<usize> {
         let taken = self.places.iter().enumerate().filter(|(_, place)| place.is_some());
         taken.map(|(at, _)| at).collect()
     }

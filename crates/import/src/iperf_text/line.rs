@@ -131,7 +131,7 @@ impl Line {
         if text.is_empty() {
             return Some(());
         }
-        let values = Values::of("iperf.tail", text)?;
+        let values = Values::read("iperf.tail", text)?;
         let of = |name| values.number(name);
         if values.text("two").is_some() {
             self.is_three = Some(false);

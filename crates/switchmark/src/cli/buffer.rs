@@ -32,8 +32,8 @@ pub struct Args {
     estimate: bool,
     #[command(flatten)]
     depth: Depth,
-    /// Round-trip time to add to the path: by a model's cables, or by a testbed file's hosts to what
-    /// arrives; each of several is a run of its own [default: none]
+    /// Round-trip time to add to the path: by a model's cables, or by a testbed file's hosts to
+    /// what arrives; each of several is a run of its own [default: none]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = rtt, conflicts_with = "resume")]
     rtt: Vec<Nanos>,
     /// A model's ports at each of these rates, each a run of its own [default: the profile's]

@@ -5,18 +5,18 @@
 //! anything came back.
 
 mod largest;
+mod rates;
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use measure::{FrameRate, FrameSize, Nanos, Rate};
+use measure::{FrameRate, FrameSize, Nanos};
 use trial::topology::{CableEnd, Opening, Pair, PortRef, Runs};
-use trial::{
-    Backend, Bulk, Datagrams, Echo, Flow, FlowKind, Gate, Offloads, Phases, Protocol, Schedule,
-};
+use trial::{Backend, Datagrams, Echo, Flow, FlowKind, Gate, Offloads, Phases, Protocol, Schedule};
 use trial::{FlowRecord, Outcome, Testbed, TestbedError, Topology, Trial};
 
 pub use largest::Largest;
+use rates::bulk;
+pub use rates::{BestRates, carried};
 
 /// Timing of a try.
 struct Asking {
@@ -39,9 +39,6 @@ const LONG: Asking = Asking {
     load: Nanos::from_millis(1500),
     residual: Nanos::from_secs(1),
 };
-/// Length of a TCP test: on a short path, a connection has reached its pace by then.
-const BULK_LOAD: Nanos = Nanos::from_millis(300);
-const BULK_INTERVAL: Nanos = Nanos::from_millis(100);
 /// Octets of a small frame.
 const SMALL: u32 = 128;
 /// A frame's octets beyond its IP packet: Ethernet header and FCS.
@@ -232,7 +229,7 @@ fn is_shut(asked: &[&Try], told: &[Reply], at: usize) -> bool {
 /// True if the same was answered the other way: the path is known to be no longer than that.
 fn is_answered_back(asked: &[&Try], told: &[Reply], at: usize) -> bool {
     let is_back = |other: &Try| other.pair == asked[at].pair.back() && other.kind == asked[at].kind;
-    asked.iter().zip(told).any(|(other, reply)| is_back(other) && reply.came())
+    asked.iter().zip(told).any(|(other, reply)| is_back(other) && reply.arrived())
 }
 
 /// Builds the passage of a pair from the replies in the order of its tries.
@@ -242,7 +239,7 @@ fn passage(topology: &Topology, pair: &Pair, told: &[Reply], mtu: u32) -> Option
         Reply::Refused(why) => Some(why.clone()),
         _ => None,
     });
-    let came = |at: usize| told.get(at).is_some_and(Reply::came);
+    let came = |at: usize| told.get(at).is_some_and(Reply::arrived);
     let opening = |pair: &Pair, [icmp, udp, tcp]: [usize; 3]| {
         let seen = [udp, tcp].into_iter().find_map(|at| told.get(at)?.seen_from());
         Opening {
@@ -272,75 +269,6 @@ fn passage(topology: &Topology, pair: &Pair, told: &[Reply], mtu: u32) -> Option
         unanswered: words.collect(),
         from_outside: false,
     })
-}
-
-/// TCP payload rate from one port to another.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Carried {
-    /// Sending port.
-    pub from: PortRef,
-    /// Receiving port.
-    pub to: PortRef,
-    /// Payload rate.
-    pub rate: Rate,
-}
-
-/// Best payload rate of each port over all its partners, by direction.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct BestRates {
-    /// Rate at which the port sends.
-    pub sends: BTreeMap<PortRef, Rate>,
-    /// Rate at which the port receives.
-    pub receives: BTreeMap<PortRef, Rate>,
-}
-
-impl BestRates {
-    /// Keeps the best of each port and direction.
-    pub fn from_carried(carried: &[Carried]) -> Self {
-        let mut best = Self::default();
-        for one in carried {
-            let ends = [(&mut best.sends, &one.from), (&mut best.receives, &one.to)];
-            for (rates, port) in ends {
-                let rate = rates.entry(port.clone()).or_insert(one.rate);
-                *rate = one.rate.max(*rate);
-            }
-        }
-        best
-    }
-}
-
-/// Runs one TCP connection each way between each pair, one after another, for a moment each: enough
-/// to see a port that is far slower than the others.
-pub fn carried(testbed: &mut dyn Testbed, pairs: &[Pair]) -> Result<Vec<Carried>, TestbedError> {
-    let mut all = Vec::new();
-    for pair in pairs {
-        for way in [pair.clone(), pair.back()] {
-            let bulk = bulk();
-            let label = format!("TCP {} > {}", way.from, way.to);
-            let flows = vec![Flow::measured(&way, bulk)];
-            let trial = Trial {
-                offloads: Offloads::AsFound,
-                ..Trial::quick(label, flows, BULK_LOAD, Gate::Uneven)
-            };
-            let record = match testbed.run(&trial) {
-                Ok(record) => record,
-                Err(TestbedError::Unavailable { .. }) => continue,
-                Err(error) => return Err(error),
-            };
-            let Some(FlowRecord::Bulk(bulk)) = record.flows.first() else { continue };
-            if bulk.elapsed > Nanos::ZERO {
-                let rate = Rate(bulk.goodput() as u64);
-                all.push(Carried { from: way.from, to: way.to, rate });
-            }
-        }
-    }
-    Ok(all)
-}
-
-/// One TCP connection.
-fn bulk() -> FlowKind {
-    let congestion_control = "cubic".to_owned();
-    FlowKind::Bulk(Bulk { streams: 1, congestion_control, interval: BULK_INTERVAL })
 }
 
 /// Places of a pair's tries.
@@ -381,7 +309,7 @@ enum NotBegun {
 }
 
 impl Reply {
-    const fn came(&self) -> bool {
+    const fn arrived(&self) -> bool {
         matches!(self, Self::Came(_))
     }
 

@@ -52,6 +52,10 @@ const RUNS: &[Run] = &[
         "TCP",
     ),
     run(
+        "sessions --testbed sim:software-bridge,hosts=2 --test handshake --blocks 2 -t 100ms",
+        "Handshake",
+    ),
+    run(
         "failover --testbed sim:software-bridge,hosts=2 --away 100ms --before 100ms --after 200ms \
          --flows 1",
         "Longest interruption",

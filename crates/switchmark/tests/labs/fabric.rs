@@ -178,8 +178,8 @@ fn slow_ports(testbed: &mut dyn Testbed) -> (Vec<String>, Vec<String>) {
     (named.into_iter().collect(), said.collect())
 }
 
-/// Six namespaces at 100 Mbit/s: one sends at 80, or another at another share, or none; it is named,
-/// no other is, and no sentence blames the device.
+/// Six namespaces at 100 Mbit/s: one sends at 80, or another at another share, or none; it is
+/// named, no other is, and no sentence blames the device.
 #[test]
 fn a_host_that_sends_slowly_is_named_and_no_device() {
     let test = "a_host_that_sends_slowly_is_named_and_no_device";

@@ -62,7 +62,7 @@ impl Home {
             .arg(self.scratch.path("journal.db"))
             .output()
             .expect("switchmark starts");
-        println!("{}: {:?}\n{}", words.join(" "), output.status.code(), told(&output));
+        println!("{}: {:?}\n{}", words.join(" "), output.status.code(), stderr_of(&output));
         output
     }
 
@@ -79,7 +79,7 @@ impl Home {
     }
 }
 
-fn told(output: &Output) -> String {
+fn stderr_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -115,12 +115,12 @@ fn behind_a_router_that_masquerades_both_ways_are_measured() {
     let output = home.ask(LATENCY);
     assert!(output.status.success());
     for words in [ONE_SIDED, SEEN_AS] {
-        assert!(told(&output).contains(words), "{words}");
+        assert!(stderr_of(&output).contains(words), "{words}");
     }
     both_ways_are_measured(&home);
     let refused = home.ask(&[LATENCY, &["--direction", "reverse"]].concat());
     assert!(!refused.status.success(), "nobody is let in");
-    assert!(told(&refused).contains("no conversation is let in that way"));
+    assert!(stderr_of(&refused).contains("no conversation is let in that way"));
 }
 
 #[test]
@@ -143,8 +143,8 @@ fn behind_a_firewall_that_translates_nothing_both_ways_are_measured() {
     let Some(_alone) = alone("stateful_firewall", &["ip", "nft", "sysctl"]) else { return };
     let home = Home::new("stateful-firewall", true, &[LETS_OUT]);
     let output = home.ask(LATENCY);
-    assert!(told(&output).contains(ONE_SIDED));
-    assert!(!told(&output).contains("sees lan/eth1 as"));
+    assert!(stderr_of(&output).contains(ONE_SIDED));
+    assert!(!stderr_of(&output).contains("sees lan/eth1 as"));
     both_ways_are_measured(&home);
 }
 
@@ -157,7 +157,7 @@ fn an_address_outside_the_testbed_is_not_answered_and_the_refusal_says_so() {
     let output = home.ask(LATENCY);
     assert!(!output.status.success());
     let said = "arrive from lan/eth1 at wan/eth1 under an address outside the testbed";
-    assert!(told(&output).contains(said));
+    assert!(stderr_of(&output).contains(said));
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn where_nothing_passes_way_protocol_and_port_are_named_and_no_host_is_blamed() 
     let home = Home::new("nat-shut", true, &[&["add table ip filter", chain, udp]]);
     let output = home.ask(LATENCY);
     assert!(!output.status.success());
-    let said = told(&output);
+    let said = stderr_of(&output);
     let ways = "UDP datagrams to a free port do not pass from lan/eth1 to wan/eth1, nor from \
                 wan/eth1 to lan/eth1";
     assert!(said.contains(ways), "{said}");

@@ -97,11 +97,11 @@ fn run(scratch: &Scratch, kind: &str, args: &[&str]) -> Output {
         command.arg("--store").arg(scratch.path("journal.db"));
     }
     let output = command.output().expect("switchmark starts");
-    println!("{args:?}: {:?}\n{}", output.status.code(), told(&output));
+    println!("{args:?}: {:?}\n{}", output.status.code(), stderr_of(&output));
     output
 }
 
-fn told(output: &Output) -> String {
+fn stderr_of(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).concat()
 }
 
@@ -133,8 +133,8 @@ fn over_a_tun_device_each_study_ends_with_an_answer() {
     assert!(!rates.is_empty() && rates.iter().all(|rate| *rate < 1.1 * line), "{rates:?}");
     let sizes = ["latency", "--protocol", "icmp,udp", "-t", "0.1", "--blocks", "2"];
     let output = run(&scratch, "router", &sizes);
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-    assert!(told(&output).contains("1438"), "the longest that the MTU takes");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
+    assert!(stderr_of(&output).contains("1438"), "the longest that the MTU takes");
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn a_path_mtu_black_hole_is_named() {
     let latency = ["latency", "--protocol", "icmp", "--size", "64", "-t", "0.1", "--blocks", "2"];
     for args in [&["doctor", "--json", "--quiet"][..], &latency] {
         let output = run(&scratch, "router", args);
-        let said = told(&output).replace('\n', " ");
+        let said = stderr_of(&output).replace('\n', " ");
         assert!(wanted.iter().all(|words| said.contains(words)), "{args:?}: {said}");
     }
 }
@@ -159,11 +159,13 @@ fn over_vxlan_the_mtu_is_judged_and_studies_run() {
     let Some(_alone) = alone("over_vxlan", &["ip"]) else { return };
     let (_spaces, scratch) = (vxlan(), Scratch::new("vxlan"));
     let doctor = run(&scratch, "switch", &["doctor", "--json", "--quiet"]);
-    assert!(told(&doctor).contains("vxlan, 1450: costs 3.5 % of the payload rate beside the 1500"));
+    assert!(
+        stderr_of(&doctor).contains("vxlan, 1450: costs 3.5 % of the payload rate beside the 1500")
+    );
     let tcp = ["tcp", "-t", "0.3", "-O", "0.1", "--blocks", "2", "--json", "--quiet"];
     assert!(values(&run(&scratch, "switch", &tcp), "goodput", |_| true).len() >= 4);
     // The path below is shorter than the tunnel was made for.
     ip(&["-n", &space("left"), "link", "set", "eth1", "mtu", "1480"]);
     let doctor = run(&scratch, "switch", &["doctor", "--json", "--quiet"]);
-    assert!(told(&doctor).contains("ip link set dev tun0 mtu 1430"));
+    assert!(stderr_of(&doctor).contains("ip link set dev tun0 mtu 1430"));
 }

@@ -58,8 +58,8 @@ pub(super) struct OfPort {
     pub(super) delay: Option<BlockEstimate>,
 }
 
-/// Runs the probes of a scene's suspects in every block, as many at once as leave a good pair beside
-/// them; without one, none.
+/// Runs the probes of a scene's suspects in every block, as many at once as leave a good pair
+/// beside them; without one, none.
 pub(super) fn run(
     spec: &FabricSpec,
     session: &mut Session<'_>,

@@ -172,17 +172,17 @@ impl DirectedLoad {
 
     /// Name in labels: `idle`, `tcp 1 stream cubic`, `tcp 1 stream cubic reverse`.
     pub(super) fn describe(&self) -> String {
-        self.in_words(self.load.describe(), " ", TcpDirection::as_str)
+        self.join_direction(self.load.describe(), " ", TcpDirection::as_str)
     }
 
     /// Name for a table: `idle`, `tcp x4`, `tcp x4 the other way`.
     pub(super) fn abbreviate(&self) -> String {
-        self.in_words(self.load.abbreviate(), " ", Self::way)
+        self.join_direction(self.load.abbreviate(), " ", Self::way)
     }
 
     /// Name for a plot: `idle`, `under load of 1 TCP stream (cubic), the other way`.
     pub(super) fn caption(&self) -> String {
-        self.in_words(self.load.caption(), ", ", Self::way)
+        self.join_direction(self.load.caption(), ", ", Self::way)
     }
 
     const fn way(direction: TcpDirection) -> &'static str {
@@ -193,7 +193,7 @@ impl DirectedLoad {
         }
     }
 
-    fn in_words(
+    fn join_direction(
         &self,
         load: String,
         between: &str,

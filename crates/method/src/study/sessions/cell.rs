@@ -101,7 +101,7 @@ impl Offer {
 }
 
 /// Connections of a trial; `None` if it failed.
-pub(super) fn seen(tried: &Tried) -> Option<&SessionsRecord> {
+pub(super) fn record_of(tried: &Tried) -> Option<&SessionsRecord> {
     match tried.record.flows.first()? {
         FlowRecord::Sessions(seen) => Some(seen),
         _ => None,
@@ -111,7 +111,7 @@ pub(super) fn seen(tried: &Tried) -> Option<&SessionsRecord> {
 /// Connections of a valid trial.
 pub(super) fn valid(tried: &Tried) -> Option<&SessionsRecord> {
     tried.valid()?;
-    seen(tried)
+    record_of(tried)
 }
 
 /// Result of a trial for the search of a rate; `None` if it failed for another reason than the
@@ -124,7 +124,7 @@ pub(super) fn searched(tried: &Tried) -> Option<Seen> {
     if !tried.beyond_tester() {
         return None;
     }
-    let whole = seen(tried).filter(|seen| seen.failed.total() == 0 && seen.listen_drops == 0);
+    let whole = record_of(tried).filter(|seen| seen.failed.total() == 0 && seen.listen_drops == 0);
     let load = tried.trial.phases.load.as_secs_f64();
     let carried = whole.map(|seen| FrameRate(seen.opened as f64 / load));
     Some(Seen::BeyondTester { lossless: carried.filter(|rate| rate.0 > 0.0) })

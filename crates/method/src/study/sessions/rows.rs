@@ -28,7 +28,7 @@ impl SessionsFinding {
                 place: ways.place(way),
                 cable: all.iter().position(|other| Some(*other) == bypass),
                 rate: rows.rate(),
-                held: rows.held(),
+                held: rows.largest_number(),
                 handshake: rows.handshake(),
                 added: rows.added(),
             }
@@ -63,7 +63,7 @@ impl CaseRows<'_> {
         Some(self.limit(own, self.cable.rate.as_ref(), row, metric, unit))
     }
 
-    fn held(&self) -> Option<Limit> {
+    fn largest_number(&self) -> Option<Limit> {
         let own = self.own.held.as_ref()?;
         let mut row = self.row(SessionsTest::Concurrent);
         if let Some(opening) = own.opening {

@@ -80,7 +80,7 @@ pub(super) fn rate(
     let greedy = Offer { way, test, load: Load::Greedy, duration: spec.duration, before: 0 };
     let tried = greedy.run(spec, session)?;
     found.noted.observe(&tried);
-    let most = cell::seen(&tried).map_or(0.0, |seen| seen.begin_rate().0).min(ceiling);
+    let most = cell::record_of(&tried).map_or(0.0, |seen| seen.begin_rate().0).min(ceiling);
     if most <= 0.0 {
         found.broken = true;
         return Ok(found);
