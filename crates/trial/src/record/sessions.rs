@@ -6,7 +6,7 @@ use measure::reading::Rejected;
 use measure::{Histogram, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::SessionRate;
+use crate::flow::SessionRate;
 
 /// Connections of a flow. Each begun connection is counted once among the opened and the failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,7 +82,7 @@ impl SessionsRecord {
     }
 
     /// Adds the far end's record of the same connections.
-    pub(super) fn merge(&mut self, acceptor: &Self) {
+    pub(crate) fn merge(&mut self, acceptor: &Self) {
         self.accepted += acceptor.accepted;
         self.listen_drops += acceptor.listen_drops;
         self.rejected.merge(&acceptor.rejected);

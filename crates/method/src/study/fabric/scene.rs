@@ -212,6 +212,11 @@ fn cable_cells(cells: &[Cell], cables: &[Pair]) -> Vec<Cell> {
 }
 
 impl Cell {
+    /// True if each port has one partner.
+    pub(super) fn is_matching(&self) -> bool {
+        self.arrangement.is_none_or(Arrangement::is_matching)
+    }
+
     /// `exchange 64KiB offset=12, 48 nodes`
     pub(super) fn label(&self, round: &Round) -> String {
         let name = round.to_words();

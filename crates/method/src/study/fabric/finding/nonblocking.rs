@@ -78,7 +78,7 @@ pub(super) fn is_asked(measured: Measured<'_>, at: usize) -> bool {
     let Measured { scenes, ways, .. } = measured;
     let scene = &scenes[at];
     let is_subject = ways.subjects().contains(&scene.way) && ways.subject(scene.way).is_some();
-    is_subject && scene.cells.iter().any(is_matching)
+    is_subject && scene.cells.iter().any(Cell::is_matching)
 }
 
 /// Answers for a subject; `None` where it is not asked.
@@ -97,10 +97,6 @@ pub(super) fn answer(measured: Measured<'_>, at: usize) -> Option<Nonblocking> {
 fn is_missing_pairs(measured: Measured<'_>, scene: usize) -> bool {
     let rounds = measured.data.iter().filter(|((at, ..), _)| *at == scene);
     rounds.map(|(_, round)| round).any(|round| round.noted.caveats.contains(&Caveat::SilentPairs))
-}
-
-pub(super) fn is_matching(cell: &Cell) -> bool {
-    cell.arrangement.is_none_or(Arrangement::is_matching)
 }
 
 /// Round whose control decides, if the exchanges lean to a *no*.
@@ -123,7 +119,7 @@ fn shares(measured: Measured<'_>, at: usize) -> Shares {
     let Measured { spec, scenes, data, .. } = measured;
     let scene = &scenes[at];
     let fewest = scene.cells.iter().map(|cell| cell.nodes).min();
-    let in_table = |cell: &(usize, &Cell)| cell.1.message == spec.message && is_matching(cell.1);
+    let in_table = |cell: &(usize, &Cell)| cell.1.message == spec.message && cell.1.is_matching();
     let cells: Vec<(usize, &Cell)> = scene.cells.iter().enumerate().filter(in_table).collect();
     let alone = |cell: &Cell| {
         let few = || cells.iter().filter(|(_, c)| Some(c.nodes) == fewest);

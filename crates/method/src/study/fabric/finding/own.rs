@@ -47,9 +47,7 @@ pub(super) enum Of {
 /// True if a scene's ports are judged by this cell: one partner each, all of them active, messages
 /// of the study's size.
 pub(super) fn is_judged(measured: Measured<'_>, scene: &Scene, cell: &Cell) -> bool {
-    cell.message == measured.spec.message
-        && Some(cell.nodes) == most(scene)
-        && super::nonblocking::is_matching(cell)
+    cell.message == measured.spec.message && Some(cell.nodes) == most(scene) && cell.is_matching()
 }
 
 /// Number of partners that a port needs, of so many ports.
