@@ -6,7 +6,7 @@
 use measure::{Histogram, Nanos};
 
 use super::rows::Row;
-use page::{Figure, Key, Metric, Unit};
+use page::{Figure, Key, Metric, Unit, words};
 
 /// Share of the shortest round trips that count: the draft's `TMP`.
 const KEPT: f64 = 0.95;
@@ -102,12 +102,18 @@ pub(super) fn waiting(row: &Row, queues: &[Queue], frame: Option<FullFrame>) -> 
         figure.low = figure.low.map(|low| (low - f64::from(frame.octets)).max(0.0));
         figure.high = figure.high.map(|high| high + 2.0 * f64::from(frame.octets));
         if at == 1 && !lost {
-            figure.set(Key::Bound, "at-least");
+            figure.set(Key::Bound, page::AT_LEAST);
             figure.high = None;
         }
         figure
     };
     (0..WAITING.len()).map(figure).collect()
+}
+
+/// Octets that wait, in words: `at least 262 kB`, `up to 262 kB`.
+pub(super) fn amount(waiting: &Figure, octets: f64) -> String {
+    let bound = if waiting.text(Key::Bound).is_some() { "at least" } else { "up to" };
+    format!("{bound} {}", words::value(waiting.unit, octets))
 }
 
 /// Figure of round trips a minute, from one value per block.

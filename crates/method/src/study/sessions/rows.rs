@@ -92,7 +92,7 @@ impl CaseRows<'_> {
         row.note(&own.noted);
         row.set(Key::Interval, page::BRACKET);
         if own.high.is_none() && own.low.is_some() {
-            row.set(Key::Bound, "at-least");
+            row.set(Key::Bound, page::AT_LEAST);
         }
         if let Some(way) = failed_by(&own.failed) {
             row.set(Key::FailedBy, way);

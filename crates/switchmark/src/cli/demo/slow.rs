@@ -5,7 +5,6 @@
 use measure::Nanos;
 use method::study::Blocks;
 use method::{Arrangement, FabricSpec, Nodes, StudySpec};
-use page::{Figure, Key};
 use sim::HostModel;
 
 use super::simulated;
@@ -27,14 +26,6 @@ const BLOCKS: Blocks = Blocks::known(6);
 /// Port with the bad cable.
 pub fn guilty() -> String {
     format!("h{BAD}/eth1")
-}
-
-/// Ports that a run found slow, each once.
-pub fn found(figures: &[Figure]) -> Vec<&str> {
-    let mut ports: Vec<&str> = figures.iter().filter_map(|f| f.text(Key::SlowPort)).collect();
-    ports.sort_unstable();
-    ports.dedup();
-    ports
 }
 
 /// Exchanges in which each port meets several partners.

@@ -188,7 +188,7 @@ fn io_latency(figures: &[Figure]) -> Fact {
 
 /// Port of the bad cable: that one, and no other.
 fn slow_port(figures: &[Figure]) -> Fact {
-    let (found, guilty) = (slow::found(figures), slow::guilty());
+    let (found, guilty) = (slow_ports(figures), slow::guilty());
     let measured = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
     Fact {
         what: "port with the bad cable, of eight".to_owned(),
@@ -224,4 +224,11 @@ fn uplinks(figures: &[Figure]) -> Vec<Fact> {
 /// `h12/eth1` sits on the device's port 12.
 fn host_number(port: &str) -> Option<u16> {
     port.split('/').next()?.strip_prefix('h')?.parse().ok()
+}
+/// Ports that a run found slow, each once.
+fn slow_ports(figures: &[Figure]) -> Vec<&str> {
+    let mut ports: Vec<&str> = figures.iter().filter_map(|f| f.text(Key::SlowPort)).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    ports
 }

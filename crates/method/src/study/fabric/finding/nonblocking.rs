@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use measure::blocks::{BlockEstimate, paired_ratio};
 use measure::quantile::median;
 
+use super::super::Place;
 use super::super::control::Control;
 use super::super::rounds::{CellPlace, Rounds, cables, most};
 use super::super::scene::{Cell, Scene};
-use super::super::{Arrangement, Place};
 use super::Measured;
 use super::expected::{self, Expected};
 use crate::study::rows::CONFIDENCE;

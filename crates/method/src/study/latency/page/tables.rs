@@ -2,10 +2,11 @@
 //!
 //! Owns their columns and order. Never computes a value.
 
-use page::{Cell, Column, Figure, Key, Listing, Room, Table, words};
+use page::{Cell, Column, Figure, Listing, Room, Table, words};
 
 use super::Trips;
 use crate::study::latency::finding::{Added, LatencyFinding};
+use crate::study::rows::Direction;
 
 /// Added latency, the cable's drift, RTTs and delay variation, as far as available.
 pub(super) fn delays(found: &LatencyFinding) -> Vec<Table> {
@@ -68,7 +69,7 @@ fn table(
     let table = Listing::new(title, rows)
         .column("protocol", |(trips, _)| Cell::text(trips.protocol()))
         .column("octets", |(trips, _)| trips.path.frames.cell())
-        .column("load", |(trips, _)| Cell::text(trips.case.load.abbreviate()))
+        .column("load", |(trips, ..)| Cell::text(trips.case.load.abbreviate()))
         .column("device", |(trips, _)| trips.path.place.cell())
         .columns(quantiles, |(_, values), at| Cell::value(values[at]))
         .samples("n", |(_, values)| values.clone())
@@ -94,7 +95,7 @@ pub(super) fn under_load(found: &LatencyFinding) -> Option<Table> {
     let loaded = found.cases.iter().flat_map(Trips::of_case);
     let loaded = loaded.filter_map(|trips| Some((trips, trips.path.under_load.as_ref()?)));
     Listing::new("What waits under the load", loaded)
-        .column("load", |(trips, _)| Cell::text(trips.case.load.abbreviate()))
+        .column("load", |(trips, ..)| Cell::text(trips.case.load.abbreviate()))
         .column("beside", |(trips, _)| {
             Cell::text(format!("{} {}", trips.protocol(), trips.size.size))
         })
@@ -118,19 +119,23 @@ pub(super) fn under_load(found: &LatencyFinding) -> Option<Table> {
 /// Goodput and retransmits of TCP as a load.
 pub(super) fn load(found: &LatencyFinding) -> Option<Table> {
     let values = found.cases.iter().flat_map(Trips::of_case).flat_map(|trips| {
-        let values = trips.path.load.iter().flat_map(|load| [&load.goodput, &load.retransmits]);
-        values.map(move |value| (trips, value))
+        let loads = &trips.path.load;
+        let each_way = [Direction::Forward, Direction::Reverse];
+        let way = move |at: usize| each_way.get(at).filter(|_| loads.len() > 1).copied();
+        loads.iter().enumerate().flat_map(move |(at, load)| {
+            [&load.goodput, &load.retransmits].map(|value| (trips, way(at), value))
+        })
     });
     Listing::new("The load beside the round trips", values)
-        .column("metric", |(_, value)| Cell::text(metric(value)))
-        .column("load", |(trips, _)| Cell::text(trips.case.load.abbreviate()))
-        .column("beside", |(trips, _)| {
+        .column("metric", |(_, way, value)| Cell::text(metric(value, *way)))
+        .column("load", |(trips, ..)| Cell::text(trips.case.load.abbreviate()))
+        .column("beside", |(trips, ..)| {
             Cell::text(format!("{} {}", trips.protocol(), trips.size.size))
         })
-        .column("device", |(trips, _)| trips.path.place.cell())
-        .value("value", |(_, value)| value)
-        .samples("n", |(_, value)| vec![value])
-        .limit(|(_, value)| vec![value])
+        .column("device", |(trips, ..)| trips.path.place.cell())
+        .value("value", |(.., value)| value)
+        .samples("n", |(.., value)| vec![value])
+        .limit(|(.., value)| vec![value])
         .table()
         .sparing(&["n"])
         .with_note("TCP payload a second at the receiver, and retransmits, per trial.")
@@ -138,7 +143,7 @@ pub(super) fn load(found: &LatencyFinding) -> Option<Table> {
 }
 
 /// `goodput`, or with a load each way `goodput, reverse`.
-fn metric(value: &Figure) -> String {
-    let direction = value.text(Key::Direction).map(|direction| format!(", {direction}"));
-    value.metric.as_str().to_owned() + &direction.unwrap_or_default()
+fn metric(value: &Figure, way: Option<Direction>) -> String {
+    let way = way.map(|way| format!(", {}", way.as_str()));
+    value.metric.as_str().to_owned() + &way.unwrap_or_default()
 }

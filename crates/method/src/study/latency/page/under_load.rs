@@ -2,10 +2,11 @@
 //!
 //! Never words a table.
 
-use page::{Answer, Figure, Key, words};
+use page::{Answer, words};
 
 use super::{Trips, labels, smallest};
 use crate::study::latency::finding::{LatencyFinding, UnderLoad};
+use crate::study::responsiveness;
 
 /// Answers, one for each device, protocol and direction of a TCP load, at the smallest frame.
 pub(super) fn answers(found: &LatencyFinding) -> Vec<Answer> {
@@ -30,15 +31,10 @@ fn answer(trips: Trips<'_>, it: &UnderLoad) -> Option<Answer> {
     if let Some(waiting) = it.waiting.get(1)
         && let Some(octets) = waiting.value
     {
-        let text = format!(" {} waits in a queue on the way.", amount(waiting, octets));
+        let text =
+            format!(" {} waits in a queue on the way.", responsiveness::amount(waiting, octets));
         answer.add(&text, [waiting]);
     }
     answer.add(" RPM: the network's part, without TLS and HTTP.", []);
     Some(answer.with_question("Responsive under load"))
-}
-
-/// `262 kB`, `at least 262 kB`
-fn amount(waiting: &Figure, octets: f64) -> String {
-    let bound = if waiting.text(Key::Bound) == Some("at-least") { "at least " } else { "up to " };
-    format!("{bound}{}", words::value(waiting.unit, octets))
 }

@@ -4,10 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Gauge, Key, MarkKind, Verdict, words};
+use page::{Answer, Gauge, MarkKind, Verdict, words};
 
 use super::{percent, rate};
 use crate::study::capacity::Of;
+use crate::study::responsiveness;
 use crate::study::tcp::TcpDirection;
 use crate::study::tcp::cell::HostLimit;
 use crate::study::tcp::finding::{HostBusy, Part, TcpCase, TcpFinding};
@@ -147,8 +148,7 @@ fn add_queue(answer: &mut Answer, case: &TcpCase) {
     if let Some(waiting) = sender.waiting.get(1)
         && let Some(octets) = waiting.value
     {
-        let bound = if waiting.text(Key::Bound).is_some() { "at least" } else { "up to" };
-        let text = format!("; {bound} {} wait", words::value(waiting.unit, octets));
+        let text = format!("; {} wait", responsiveness::amount(waiting, octets));
         answer.add(&text, [waiting]);
     }
     if let Some(rpm) = sender.rpm.value {
