@@ -55,6 +55,7 @@ const WRONG: &[Wrong] = &[
     wrong("forwarding --testbed sim:trident2 --search prd", "--search prd: ", "mean `pdr`?"),
     wrong("tcp --testbed sim:trident2 --from h1/eth9", "port `h1/eth9`", "mean `h1/eth1`?"),
     wrong("tcp --testbed sim:trident2 -P 300", "--parallel 300: ", "iperf3's -P 2"),
+    wrong("sessions --testbed sim:trident2 --test handshak", "`handshak`", "`handshake`?"),
     wrong("failover --testbed sim:trident2 --deed link-dwon", "`link-dwon`", "`link-down`?"),
     wrong("fabric --testbed sim:trident2 --arrangement ofset=2", "ofset=2", "\"offset=12\""),
     wrong("fabric --testbed sim:trident2 --message 16KB/s", "--message 16KB/s: ", "\"64KiB\""),

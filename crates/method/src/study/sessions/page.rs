@@ -3,11 +3,10 @@
 //!
 //! Computes only shares.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use page::{
-    Answer, Block, Bound, Cell, Figure, Gauge, Listing, MarkKind, Table, Verdict, numbers, words,
-};
+use page::{Answer, Block, Bound, Cell, Figure, Gauge, Listing, MarkKind, Table, Verdict, words};
 use trial::record::Failures;
 
 use super::finding::{Limit, SessionsCase, SessionsFinding};
@@ -45,21 +44,21 @@ fn table(found: &SessionsFinding) -> Table {
 }
 
 fn beyond(limit: Option<&Limit>) -> Cell {
-    limit.map_or(Cell::Blank, |limit| Cell::text(short(&limit.failed)))
+    limit.map_or(Cell::Blank, |limit| Cell::text(ways_of_failing(&limit.failed)))
 }
 
-/// `no answer to 412 SYNs, 3 refused`
-fn short(failed: &Failures) -> String {
-    let ways = [
+/// Ways in which connections failed, the commonest first: `SYNs without an answer; reset later`.
+fn ways_of_failing(failed: &Failures) -> String {
+    let mut ways = [
         (failed.timed_out, "SYNs without an answer"),
         (failed.refused, "refused by a reset"),
         (failed.unreachable, "answered by an ICMP error"),
         (failed.unanswered, "opened, then silent"),
         (failed.reset, "reset later"),
     ];
-    let said = ways.into_iter().filter(|(count, _)| *count > 0);
-    let said = said.map(|(count, what)| format!("{} {what}", numbers::grouped(count as f64)));
-    said.collect::<Vec<_>>().join(", ")
+    ways.sort_by_key(|(count, _)| Reverse(*count));
+    let met = ways.into_iter().filter(|(count, _)| *count > 0).map(|(_, way)| way);
+    met.collect::<Vec<_>>().join("; ")
 }
 
 fn answers(found: &SessionsFinding) -> Vec<Answer> {
@@ -108,7 +107,7 @@ fn limit_answer(
         (Some(_), None) => "No load is known to have failed on the path.".to_owned(),
         (Some(_), Some(high)) => {
             let high = words::value(figure.unit, high);
-            format!("At {high} and beyond: {}.", short(&limit.failed))
+            format!("At {high} and beyond some fail: {}.", ways_of_failing(&limit.failed))
         }
     };
     answer.add(&text, []);
