@@ -53,7 +53,7 @@ const RUNS: &[Run] = &[
     ),
     run(
         "sessions --testbed sim:software-bridge,hosts=2 --test handshake --blocks 2 -t 100ms",
-        "Handshake",
+        "handshake",
     ),
     run(
         "failover --testbed sim:software-bridge,hosts=2 --away 100ms --before 100ms --after 200ms \
