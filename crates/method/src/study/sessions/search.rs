@@ -15,8 +15,8 @@ use crate::study::Noted;
 use crate::study::session::Session;
 use crate::study::ways::Way;
 use crate::verdict::{Bracket, Driven};
-use trial::Result;
-use trial::record::Failures;
+use trial::record::{Failures, SessionsRecord};
+use trial::{FASTEST_OPENING, Result};
 
 /// First number of connections at once.
 const FIRST: u64 = 1_000;
@@ -26,6 +26,8 @@ const OPENING: f64 = 1_000.0;
 
 /// Share of the rate found at which connections to be held are opened.
 const OPENING_SHARE: f64 = 0.5;
+/// Factor up to which rates are searched above that of a tester whose SYNs were dropped.
+const ABOVE_HELD_UP: f64 = 64.0;
 
 /// Result of a search on one path.
 #[derive(Debug, Clone, Default)]
@@ -68,6 +70,15 @@ fn goal(spec: &SessionsSpec) -> Goal {
     }
 }
 
+/// Highest rate at which the tester may open connections, from a trial that opened as many as it
+/// could. An unanswered SYN keeps its place until it times out: the rate is then no limit of the
+/// tester, which is searched above it.
+fn fastest(seen: &SessionsRecord) -> f64 {
+    let begun = seen.begin_rate().0;
+    let held_up = seen.failed.timed_out > 0;
+    if held_up { (begun * ABOVE_HELD_UP).min(FASTEST_OPENING.0) } else { begun }
+}
+
 /// Searches the highest rate of new connections, up to `ceiling`.
 pub(super) fn rate(
     spec: &SessionsSpec,
@@ -80,7 +91,7 @@ pub(super) fn rate(
     let greedy = Offer { way, test, load: Load::Greedy, duration: spec.duration, before: 0 };
     let tried = greedy.run(spec, session)?;
     found.noted.observe(&tried);
-    let most = cell::record_of(&tried).map_or(0.0, |seen| seen.begin_rate().0).min(ceiling);
+    let most = cell::record_of(&tried).map_or(0.0, fastest).min(ceiling);
     if most <= 0.0 {
         found.broken = true;
         return Ok(found);
