@@ -71,7 +71,7 @@ fn the_demo_leaves_a_report_that_a_browser_opens() {
         assert!(marks >= 3, "an empty plot: <svg{}", &svg[..svg.len().min(300)]);
         assert!(!svg.contains("NaN") && !svg.contains("inf"), "a plot with impossible places");
     }
-    assert!(html.len() < 2_500_000, "eight runs in {} octets", html.len());
+    assert!(html.len() < 2_500_000, "nine runs in {} octets", html.len());
     let labels: Vec<&str> = document
         .split(r##"<a href="#run"##)
         .skip(1)
@@ -79,7 +79,7 @@ fn the_demo_leaves_a_report_that_a_browser_opens() {
         .filter(|label| label.contains(" on "))
         .collect();
     let unique: std::collections::BTreeSet<_> = labels.iter().collect();
-    assert_eq!((labels.len(), unique.len()), (8, 8), "the summary: {labels:?}");
+    assert_eq!((labels.len(), unique.len()), (9, 9), "the summary: {labels:?}");
     let needed = ["bypass", "limited by", "kernel", "seed", "Known value and measured value"];
     for needed in needed {
         assert!(document.contains(needed), "the report tells of {needed}");
