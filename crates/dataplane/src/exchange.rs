@@ -160,11 +160,8 @@ fn listen(end: &End<Exchange>) -> Result<Newcomers, FlowError> {
 
 /// Connects to a flow's peer and sends the hello.
 fn connect(end: &End<Exchange>) -> Result<TcpStream, FlowError> {
-    use std::io::Write as _;
-    let (mut tcp, _) = open(end.local, end.remote, CONGESTION_CONTROL)?;
-    // The first octets of a new connection always fit its buffer.
-    tcp.write_all(&Hello { identity: end.identity, stream: 0 }.emit())
-        .map_err(|e| FlowError::kernel("send hello to", end.remote, e))?;
+    let (tcp, _) = open(end.local, end.remote, CONGESTION_CONTROL)?;
+    Hello { identity: end.identity, stream: 0 }.send(&tcp, end.remote)?;
     Ok(tcp)
 }
 

@@ -1,8 +1,11 @@
 //! First message of a stream, so that a flow's other side reads only its own connections.
 //!
-//! 12 octets, big endian: a mark, the trial's token, the flow and the stream. Never does I/O.
+//! 12 octets, big endian: a mark, the trial's token, the flow and the stream.
 
-use crate::Identity;
+use std::io::Write as _;
+use std::net::{SocketAddr, TcpStream};
+
+use crate::{FlowError, Identity};
 
 const MARK: [u8; 4] = *b"swBK";
 
@@ -25,6 +28,12 @@ impl Hello {
         octets[8..10].copy_from_slice(&self.identity.flow.to_be_bytes());
         octets[10..].copy_from_slice(&self.stream.to_be_bytes());
         octets
+    }
+
+    /// Sends the hello over a connection just opened to `remote`.
+    pub(crate) fn send(&self, mut tcp: &TcpStream, remote: SocketAddr) -> Result<(), FlowError> {
+        // The first octets of a new connection always fit its buffer.
+        tcp.write_all(&self.emit()).map_err(|e| FlowError::kernel("send hello to", remote, e))
     }
 
     /// Parses a received hello; `None` if it is not one of ours.

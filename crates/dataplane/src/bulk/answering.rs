@@ -3,13 +3,13 @@
 //!
 //! The sender accepts its own flow's connections only, and has no bytes of its own before the load.
 
-use std::io::Write as _;
 use std::net::TcpStream;
 
 use measure::Nanos;
 use trial::Bulk;
 
 use super::sink::read_all;
+use super::source::check;
 use super::{SinkReport, Source, SourceReport};
 use crate::hello::Hello;
 use crate::newcomers::Newcomers;
@@ -34,16 +34,6 @@ pub struct CalledSource {
     congestion_control: String,
 }
 
-fn check(flow: &Bulk) -> Result<(), FlowError> {
-    if flow.interval == Nanos::ZERO || flow.streams == 0 {
-        return Err(FlowError::Unsuitable(format!(
-            "connect {} streams read every {}: both must be above zero",
-            flow.streams, flow.interval
-        )));
-    }
-    Ok(())
-}
-
 impl Side for CallingSink {
     type Flow = Bulk;
     type Report = SinkReport;
@@ -52,9 +42,8 @@ impl Side for CallingSink {
     fn open(end: &End<Bulk>, _halt: &Halt) -> Result<Self, FlowError> {
         check(&end.flow)?;
         let connect = |stream| {
-            let mut tcp = open_as_found(end.local, end.remote)?;
-            tcp.write_all(&Hello { identity: end.identity, stream }.emit())
-                .map_err(|e| FlowError::kernel("send hello to", end.remote, e))?;
+            let tcp = open_as_found(end.local, end.remote)?;
+            Hello { identity: end.identity, stream }.send(&tcp, end.remote)?;
             Ok(tcp)
         };
         let streams: Result<Vec<TcpStream>, FlowError> =

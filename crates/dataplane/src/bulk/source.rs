@@ -65,6 +65,17 @@ impl Load<'_> {
     }
 }
 
+/// Refuses a flow of no streams, and readings without time between them.
+pub(super) fn check(flow: &Bulk) -> Result<(), FlowError> {
+    if flow.interval == Nanos::ZERO || flow.streams == 0 {
+        return Err(FlowError::Unsuitable(format!(
+            "connect {} streams read every {}: both must be above zero",
+            flow.streams, flow.interval
+        )));
+    }
+    Ok(())
+}
+
 impl Side for Source {
     type Flow = Bulk;
     type Report = SourceReport;
@@ -72,20 +83,13 @@ impl Side for Source {
     /// Connects every stream. An unavailable congestion control is unsuitable, and the error lists
     /// the available ones.
     fn open(end: &End<Bulk>, _halt: &Halt) -> Result<Self, FlowError> {
-        if end.flow.interval == Nanos::ZERO || end.flow.streams == 0 {
-            return Err(FlowError::Unsuitable(format!(
-                "connect {} streams read every {}: both must be above zero",
-                end.flow.streams, end.flow.interval
-            )));
-        }
+        check(&end.flow)?;
         let mut congestion_control = String::new();
         let mut streams = Vec::new();
         for stream in 0..end.flow.streams {
-            let (mut tcp, confirmed) = open(end.local, end.remote, &end.flow.congestion_control)?;
+            let (tcp, confirmed) = open(end.local, end.remote, &end.flow.congestion_control)?;
             congestion_control = confirmed;
-            // The first octets of a new connection always fit its buffer.
-            tcp.write_all(&Hello { identity: end.identity, stream }.emit())
-                .map_err(|e| FlowError::kernel("send hello to", end.remote, e))?;
+            Hello { identity: end.identity, stream }.send(&tcp, end.remote)?;
             streams.push(tcp);
         }
         let (remote, interval) = (end.remote, end.flow.interval);
