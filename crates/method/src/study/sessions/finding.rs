@@ -3,7 +3,9 @@
 //!
 //! Owns the structure of the result and the order of its rows. Never computes a value: `rows` does.
 
-use page::Figure;
+use std::cmp::Reverse;
+
+use page::{Figure, Key, phrase};
 use trial::record::Failures;
 
 use crate::study::view::{Place, values};
@@ -37,6 +39,36 @@ pub(super) struct Limit {
     pub(super) figure: Figure,
     /// Failed connections of the loads that did not pass.
     pub(super) failed: Failures,
+}
+
+/// Number of connections that failed in one way.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WayOfFailing {
+    /// Code word of the condition `failed_by`.
+    pub(super) code: &'static str,
+    pub(super) count: u64,
+}
+
+/// Ways in which any connection failed.
+pub(super) fn ways_of_failing(failed: &Failures) -> impl Iterator<Item = WayOfFailing> + use<> {
+    let all = [
+        ("timed-out", failed.timed_out),
+        ("refused", failed.refused),
+        ("unreachable", failed.unreachable),
+        ("unanswered", failed.unanswered),
+        ("reset", failed.reset),
+    ];
+    all.into_iter().map(|(code, count)| WayOfFailing { code, count }).filter(|way| way.count > 0)
+}
+
+impl Limit {
+    /// Wording of the ways, the commonest first: `SYNs without an answer; reset later`.
+    pub(super) fn failures_in_words(&self) -> String {
+        let mut ways: Vec<WayOfFailing> = ways_of_failing(&self.failed).collect();
+        ways.sort_by_key(|way| Reverse(way.count));
+        let words = ways.iter().map(|way| phrase::code(&Key::FailedBy, way.code));
+        words.collect::<Vec<_>>().join("; ")
+    }
 }
 
 impl SessionsFinding {

@@ -3,11 +3,9 @@
 //!
 //! Computes only shares.
 
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use page::{Answer, Block, Bound, Cell, Figure, Gauge, Listing, MarkKind, Table, Verdict, words};
-use trial::record::Failures;
 
 use super::finding::{Limit, SessionsCase, SessionsFinding};
 use crate::study::view::{Finding, StudyPage, Topic, Who};
@@ -44,21 +42,7 @@ fn table(found: &SessionsFinding) -> Table {
 }
 
 fn beyond(limit: Option<&Limit>) -> Cell {
-    limit.map_or(Cell::Blank, |limit| Cell::text(ways_of_failing(&limit.failed)))
-}
-
-/// Ways in which connections failed, the commonest first: `SYNs without an answer; reset later`.
-fn ways_of_failing(failed: &Failures) -> String {
-    let mut ways = [
-        (failed.timed_out, "SYNs without an answer"),
-        (failed.refused, "refused by a reset"),
-        (failed.unreachable, "answered by an ICMP error"),
-        (failed.unanswered, "opened, then silent"),
-        (failed.reset, "reset later"),
-    ];
-    ways.sort_by_key(|(count, _)| Reverse(*count));
-    let met = ways.into_iter().filter(|(count, _)| *count > 0).map(|(_, way)| way);
-    met.collect::<Vec<_>>().join("; ")
+    limit.map_or(Cell::Blank, |limit| Cell::text(limit.failures_in_words()))
 }
 
 fn answers(found: &SessionsFinding) -> Vec<Answer> {
@@ -107,7 +91,7 @@ fn limit_answer(
         (Some(_), None) => "No load is known to have failed on the path.".to_owned(),
         (Some(_), Some(high)) => {
             let high = words::value(figure.unit, high);
-            format!("At {high} and beyond some fail: {}.", ways_of_failing(&limit.failed))
+            format!("At {high} and beyond some fail: {}.", limit.failures_in_words())
         }
     };
     answer.add(&text, []);

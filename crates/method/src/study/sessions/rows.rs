@@ -1,10 +1,10 @@
 //! Values of the sessions study, each with its conditions, its verdict and its interval.
 //!
-//! Owns the code word for the way in which connections failed. Never words one.
+//! Never words a way in which connections failed.
 
 use std::collections::BTreeMap;
 
-use super::finding::{Limit, SessionsCase, SessionsFinding};
+use super::finding::{Limit, SessionsCase, SessionsFinding, ways_of_failing};
 use super::run::Data;
 use super::search::Searched;
 use super::{SessionsSpec, SessionsTest};
@@ -143,14 +143,6 @@ impl CaseRows<'_> {
 }
 
 /// Way in which most of the connections failed that did; `None` if none did.
-pub(super) fn failed_by(failed: &Failures) -> Option<&'static str> {
-    let ways = [
-        ("timed-out", failed.timed_out),
-        ("refused", failed.refused),
-        ("unreachable", failed.unreachable),
-        ("unanswered", failed.unanswered),
-        ("reset", failed.reset),
-    ];
-    let most = ways.into_iter().max_by_key(|(_, count)| *count)?;
-    (most.1 > 0).then_some(most.0)
+fn failed_by(failed: &Failures) -> Option<&'static str> {
+    ways_of_failing(failed).max_by_key(|way| way.count).map(|way| way.code)
 }
