@@ -16,14 +16,15 @@ use std::collections::BTreeMap;
 use agents::controller::LiveTestbed;
 use agents::protocol::Examination;
 use measure::Nanos;
-use trial::Testbed as _;
 use trial::topology::{HostPort, PortRef};
+use trial::{Testbed as _, Topology};
 
 use crate::cli::{Failure, lone};
 
 pub use emulator::{Effort, Limits};
 pub use generator::Calibration;
 pub use line_rates::{LineRates, Place};
+pub use paths::FRAMING;
 pub use readiness::{Checked, DIRECTIONS, Finding, Spoils, State, page as readiness_page};
 
 use outliers::Difference;
@@ -65,33 +66,43 @@ fn differences(
     outliers::compare(&outliers::compared_ports(live.topology(), facts, best))
 }
 
-/// Returns the tunnel with the smallest MTU among the test ports, and that MTU; `None` without a
-/// tunnel.
-pub fn shortest_tunnel(live: &mut LiveTestbed) -> Result<Option<(PortRef, u32)>, Failure> {
-    let facts = live.examine(Nanos::ZERO).map_err(Failure::unusable)?;
-    let topology = live.topology();
+/// Result of a look at the hosts, or at everything.
+#[derive(Debug)]
+pub struct Looked {
+    /// Result of every check.
+    pub findings: Vec<Finding>,
+    /// Tunnel with the smallest MTU among the test ports, and that MTU; `None` without a tunnel.
+    pub shortest_tunnel: Option<(PortRef, u32)>,
+}
+
+fn shortest_tunnel(
+    topology: &Topology,
+    facts: &BTreeMap<String, Examination>,
+) -> Option<(PortRef, u32)> {
     let ports = topology.hosts.iter().flat_map(|host| {
         let named = |port: &HostPort| PortRef { host: host.name.clone(), port: port.name.clone() };
         host.ports.iter().map(named)
     });
     let tunnels = ports.filter_map(|at| {
-        let link = readiness::link_of(&facts, topology, &at)?;
+        let link = readiness::link_of(facts, topology, &at)?;
         link.tunnel.then_some((at, link.mtu))
     });
-    Ok(tunnels.min_by_key(|(_, mtu)| *mtu))
+    tunnels.min_by_key(|(_, mtu)| *mtu)
 }
 
 /// Runs the checks that need no cable.
-pub fn look_at_hosts(live: &mut LiveTestbed) -> Result<Vec<Finding>, Failure> {
+pub fn look_at_hosts(live: &mut LiveTestbed) -> Result<Looked, Failure> {
     let facts = live.examine(Nanos::ZERO).map_err(Failure::unusable)?;
-    Ok(readiness::judge(live.topology(), &facts, &[], &[]))
+    let findings = readiness::judge(live.topology(), &facts, &[], &[]);
+    Ok(Looked { findings, shortest_tunnel: shortest_tunnel(live.topology(), &facts) })
 }
 
 /// Runs every check of hosts, cables and paths; other programs are watched for as long as
 /// `watched`.
-pub fn look(live: &mut LiveTestbed, watched: Nanos) -> Result<Vec<Finding>, Failure> {
+pub fn look(live: &mut LiveTestbed, watched: Nanos) -> Result<Looked, Failure> {
     let facts = live.examine(watched).map_err(Failure::unusable)?;
-    check(live, &facts)
+    let findings = check(live, &facts)?;
+    Ok(Looked { findings, shortest_tunnel: shortest_tunnel(live.topology(), &facts) })
 }
 
 /// Checks hosts, cables and paths, given the facts of the hosts.

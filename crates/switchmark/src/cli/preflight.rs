@@ -7,16 +7,14 @@ use std::fmt::Write as _;
 
 use measure::{FrameSize, Nanos};
 use method::StudySpec;
+use trial::PortRef;
 
 use super::Failure;
 use crate::config::ConfigError;
 use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::written::{Part, Written};
 use crate::controller::Opened;
-use crate::doctor::{self, Finding, Spoils, State};
-
-/// Octets of a frame beyond its IP packet: Ethernet header and FCS.
-const ABOVE_IP: u32 = 18;
+use crate::doctor::{self, Finding, Looked, Spoils, State};
 
 /// What a check found that refuses nothing.
 #[derive(Debug, Default)]
@@ -25,6 +23,8 @@ pub struct Noted {
     pub doubts: Vec<String>,
     /// Pairs of which one end only may begin, or is seen under another address.
     pub directions: Vec<String>,
+    /// Tunnel with the smallest MTU among the test ports, and that MTU.
+    pub shortest_tunnel: Option<(PortRef, u32)>,
 }
 
 impl Noted {
@@ -41,7 +41,7 @@ pub fn check(opened: &mut Opened, place: &Place, studies: &[StudySpec]) -> Resul
     let changing = studies.iter().any(is_changing);
     let Some(live) = opened.live() else { return Ok(Noted::default()) };
     // Devices that are yet to be set up lead nowhere, nor do cables that are yet to be plugged.
-    let findings =
+    let Looked { findings, shortest_tunnel } =
         if changing { doctor::look_at_hosts(live)? } else { doctor::look(live, Nanos::ZERO)? };
     let bad = || findings.iter().filter(|finding| finding.state == State::Bad);
     let refused: Vec<ConfigError> =
@@ -49,21 +49,16 @@ pub fn check(opened: &mut Opened, place: &Place, studies: &[StudySpec]) -> Resul
     let Some(first) = one_error(&refused, &place.name) else {
         let directions = findings.iter().filter(|finding| finding.check == doctor::DIRECTIONS);
         let directions = directions.map(|finding| finding.found.clone()).collect();
-        return Ok(Noted { doubts: warnings(bad()), directions });
+        return Ok(Noted { doubts: warnings(bad()), directions, shortest_tunnel });
     };
     Err(first.into())
 }
 
-/// Shortens frames of new studies that no tunnel of the testbed takes; returns a warning of it.
-pub fn shorten(
-    opened: &mut Opened,
-    place: &Place,
-    studies: &mut [StudySpec],
-) -> Result<Option<String>, Failure> {
-    let Source::Hosts(_) = &place.source else { return Ok(None) };
-    let Some(live) = opened.live() else { return Ok(None) };
-    let Some((port, mtu)) = doctor::shortest_tunnel(live)? else { return Ok(None) };
-    let Ok(most) = FrameSize::new(mtu + ABOVE_IP) else { return Ok(None) };
+/// Shortens frames of new studies that the testbed's shortest tunnel does not take; returns a
+/// warning of it.
+pub fn shorten(noted: &Noted, studies: &mut [StudySpec]) -> Option<String> {
+    let (port, mtu) = noted.shortest_tunnel.as_ref()?;
+    let most = FrameSize::new(mtu + doctor::FRAMING).ok()?;
     let mut longer: Vec<FrameSize> =
         studies.iter_mut().flat_map(|study| study.shorten_frames(most)).collect();
     longer.sort_unstable();
@@ -72,7 +67,7 @@ pub fn shorten(
     let warning = format!(
         "{port}: MTU: {mtu} takes no frames of {sizes} octets: frames of {most} are measured instead"
     );
-    Ok((!longer.is_empty()).then_some(warning))
+    (!longer.is_empty()).then_some(warning)
 }
 
 /// True if cables are plugged or a command changes the device before a trial can work.

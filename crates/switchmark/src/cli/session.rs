@@ -215,7 +215,8 @@ pub fn carry_out(
     };
     let mut noted = preflight::check(&mut opened, place, studies)?;
     if let Start::New(run) = &mut start {
-        noted.doubts.extend(preflight::shorten(&mut opened, place, &mut run.studies)?);
+        let shortened = preflight::shorten(&noted, &mut run.studies);
+        noted.doubts.extend(shortened);
     }
     if !data.quiet {
         for direction in &noted.directions {

@@ -12,7 +12,7 @@ use std::net::IpAddr;
 use measure::{FrameRate, FrameSize, Nanos};
 use trial::topology::{CableEnd, Opening, Pair, PortRef, Runs};
 use trial::{Backend, Datagrams, Echo, Flow, FlowKind, Gate, Offloads, Phases, Protocol, Schedule};
-use trial::{FlowRecord, Outcome, Testbed, TestbedError, Topology, Trial};
+use trial::{FlowRecord, Outcome, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 pub use largest::Largest;
 use rates::bulk;
@@ -42,7 +42,7 @@ const LONG: Asking = Asking {
 /// Octets of a small frame.
 const SMALL: u32 = 128;
 /// A frame's octets beyond its IP packet: Ethernet header and FCS.
-const FRAMING: u32 = 18;
+pub const FRAMING: u32 = 18;
 
 /// Passage of frames from one port to another, and back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,6 +193,18 @@ pub fn try_passages(
     Ok(all)
 }
 
+/// Runs a trial; `None` if an agent refuses it.
+fn run_unless_refused(
+    testbed: &mut dyn Testbed,
+    trial: &Trial,
+) -> Result<Option<TrialRecord>, TestbedError> {
+    match testbed.run(trial) {
+        Ok(record) => Ok(Some(record)),
+        Err(TestbedError::Unavailable { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// True if frames of a flow arrive from an address that is neither the sender's nor one of a router
 /// beside the receiver.
 fn arrives_from_elsewhere(testbed: &mut dyn Testbed, pair: &Pair) -> Result<bool, TestbedError> {
@@ -209,11 +221,7 @@ fn arrives_from_elsewhere(testbed: &mut dyn Testbed, pair: &Pair) -> Result<bool
             Gate::Flood,
         )
     };
-    let record = match testbed.run(&trial) {
-        Ok(record) => record,
-        Err(TestbedError::Unavailable { .. }) => return Ok(false),
-        Err(error) => return Err(error),
-    };
+    let Some(record) = run_unless_refused(testbed, &trial)? else { return Ok(false) };
     Ok(match record.flows.first() {
         Some(FlowRecord::Datagrams(seen)) => seen.received.unique == 0 && seen.rejected.foreign > 0,
         _ => false,

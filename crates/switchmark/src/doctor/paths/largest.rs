@@ -8,7 +8,7 @@ use trial::topology::Pair;
 use trial::{Backend, Datagrams, Flow, FlowKind, Gate, Offloads, Outcome, Phases, Reception};
 use trial::{FlowRecord, Schedule, Testbed, TestbedError, Trial};
 
-use super::{FRAMING, Passage, SMALL};
+use super::{FRAMING, Passage, SMALL, run_unless_refused};
 
 /// Sizes tried at once.
 const AT_ONCE: u32 = 8;
@@ -116,11 +116,7 @@ fn arrivals(
         phases: Phases { residual: RESIDUAL, ..Phases::quick(LOAD) },
         ..Trial::quick(label, flows, LOAD, Gate::Flood)
     };
-    let record = match testbed.run(&trial) {
-        Ok(record) => record,
-        Err(TestbedError::Unavailable { .. }) => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let Some(record) = run_unless_refused(testbed, &trial)? else { return Ok(None) };
     if let Outcome::Failed { .. } = record.outcome {
         return Ok(None);
     }

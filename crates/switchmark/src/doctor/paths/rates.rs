@@ -8,6 +8,8 @@ use measure::{Nanos, Rate};
 use trial::topology::{Pair, PortRef};
 use trial::{Bulk, Flow, FlowKind, FlowRecord, Gate, Offloads, Testbed, TestbedError, Trial};
 
+use super::run_unless_refused;
+
 /// Length of a TCP test: on a short path, a connection has reached its pace by then.
 const BULK_LOAD: Nanos = Nanos::from_millis(300);
 const BULK_INTERVAL: Nanos = Nanos::from_millis(100);
@@ -60,11 +62,7 @@ pub fn carried(testbed: &mut dyn Testbed, pairs: &[Pair]) -> Result<Vec<Carried>
                 offloads: Offloads::AsFound,
                 ..Trial::quick(label, flows, BULK_LOAD, Gate::Uneven)
             };
-            let record = match testbed.run(&trial) {
-                Ok(record) => record,
-                Err(TestbedError::Unavailable { .. }) => continue,
-                Err(error) => return Err(error),
-            };
+            let Some(record) = run_unless_refused(testbed, &trial)? else { continue };
             let Some(FlowRecord::Bulk(bulk)) = record.flows.first() else { continue };
             if bulk.elapsed > Nanos::ZERO {
                 let rate = Rate(bulk.goodput() as u64);
