@@ -34,15 +34,19 @@ fn serve(tool: &str, args: &[&str]) -> Server {
     Server(command.spawn().expect("the tool starts"))
 }
 
-/// Standard output, asked again while the server is not up yet.
+/// What a client says of a server that is not up yet, or that still ends the test before.
+const NOT_READY: [&str; 2] = ["Connection refused", "server is busy"];
+
+/// Standard output, asked again while the server is not ready.
 #[expect(clippy::disallowed_methods, reason = "a wait for another program, not a measurement")]
 fn output(tool: &str, args: &[&str]) -> Vec<u8> {
-    for _ in 0..30 {
+    for _ in 0..100 {
         let ran = Command::new(tool).args(args).output().expect("the tool starts");
         // iperf3 ends well with its own failure in JSON, iperf with one beside it.
-        let refused = |said: &[u8]| String::from_utf8_lossy(said).contains("Connection refused");
-        let refused = refused(&ran.stdout) || refused(&ran.stderr);
-        if ran.status.success() && !refused && !ran.stdout.is_empty() {
+        let said = [&ran.stdout[..], &ran.stderr[..]].concat();
+        let said = String::from_utf8_lossy(&said);
+        let is_ready = !NOT_READY.iter().any(|refusal| said.contains(refusal));
+        if ran.status.success() && is_ready && !ran.stdout.is_empty() {
             return ran.stdout;
         }
         std::thread::sleep(Duration::from_millis(100));
