@@ -62,7 +62,8 @@ impl Gauges {
         let most = values().fold(0.0, f64::max);
         let is_far = values().all(|value| value > 0.0) && most / positive > FAR_APART;
         let scale = if is_far { Scale::Log } else { Scale::Linear };
-        let axis = Axis::over(quantity, scale, values(), |value| words::tick(unit, value));
+        let label = words::axis(unit, quantity);
+        let axis = Axis::over(&label, scale, values(), |value| words::tick(unit, value));
         let kinds: BTreeSet<MarkKind> = marks().map(|mark| mark.kind).collect();
         let legend = kinds.into_iter().map(|kind| (kind, name_of(kind, marks()))).collect();
         let title = format!("{quantity}: {}", describe_lines(&lines));

@@ -190,9 +190,22 @@ pub fn tick(unit: Unit, value: f64) -> String {
     let text = sign(&group(&trimmed(value / divisor, 4)));
     match unit {
         // The axis names them: with words so long its ticks would overlap.
-        Unit::FramesPerSecond | Unit::OperationsPerSecond => short_count(value),
+        _ if is_named_by_axis(unit) => short_count(value),
         _ => join(&text, suffix),
     }
+}
+
+/// Names an axis of a quantity, with the unit where ticks leave it out.
+pub fn axis(unit: Unit, quantity: &str) -> String {
+    if is_named_by_axis(unit) {
+        format!("{quantity}, {}", scale_for(unit, 0.0).1)
+    } else {
+        quantity.to_owned()
+    }
+}
+
+const fn is_named_by_axis(unit: Unit) -> bool {
+    matches!(unit, Unit::FramesPerSecond | Unit::OperationsPerSecond | Unit::ConnectionsPerSecond)
 }
 
 /// Formats a count briefly: `1.5 M`, `20 k`.

@@ -13,7 +13,7 @@ mod plot;
 mod shares;
 mod testbed;
 
-use page::Image;
+use page::{Axis, Image};
 
 /// Draws an image as one `<svg>` element.
 pub fn svg(image: &Image) -> String {
@@ -59,4 +59,19 @@ pub(crate) fn shorten(text: &str, most: usize) -> String {
 /// Approximate width of a text at 12 px; no font is measured.
 fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * 6.6
+}
+
+/// Position and text of each tick of a horizontal axis. A text that would touch the one before it
+/// is left out; its grid line stays.
+fn ticks_along(axis: &Axis, position: impl Fn(f64) -> f64) -> Vec<(f64, &str)> {
+    let mut free_from = f64::NEG_INFINITY;
+    let placed = axis.ticks.iter().map(|(value, text)| {
+        let (x, half) = (position(*value), text_width(text) / 2.0);
+        if x - half < free_from {
+            return (x, "");
+        }
+        free_from = x + half + 6.0;
+        (x, text.as_str())
+    });
+    placed.collect()
 }

@@ -7,13 +7,16 @@ use std::fmt::Write as _;
 
 use page::{GaugeLine, Gauges, MarkKind};
 
-use super::{escape, shorten, text_width};
+use super::{escape, shorten, text_width, ticks_along};
 
 const WIDTH: f64 = 760.0;
 /// Position where labels end and the axis begins.
 const LEFT: f64 = 220.0;
-/// Room for the value and who limits it.
-const RIGHT: f64 = 190.0;
+/// Room before the value, before who limits it, and least room of both.
+const GAP: f64 = 14.0;
+const LEAST_RIGHT: f64 = 190.0;
+/// Bold text is wider.
+const BOLD: f64 = 1.12;
 const TOP: f64 = 24.0;
 const ROW: f64 = 28.0;
 const BELOW: f64 = 44.0;
@@ -37,12 +40,20 @@ pub(super) fn draw(gauges: &Gauges) -> String {
 }
 
 fn across(gauges: &Gauges, value: f64) -> f64 {
-    LEFT + gauges.axis.place(value) * (WIDTH - LEFT - RIGHT)
+    LEFT + gauges.axis.place(value) * (end(gauges) - LEFT)
+}
+
+/// Position where the axis ends: beside it the longest value and limit have room.
+fn end(gauges: &Gauges) -> f64 {
+    let widest = gauges
+        .lines
+        .iter()
+        .map(|line| 2.0 * GAP + text_width(&line.value) * BOLD + text_width(line.limit));
+    WIDTH - widest.fold(LEAST_RIGHT, f64::max)
 }
 
 fn ground(out: &mut String, gauges: &Gauges, bottom: f64) {
-    for (value, text) in &gauges.axis.ticks {
-        let at = across(gauges, *value);
+    for (at, text) in ticks_along(&gauges.axis, |value| across(gauges, value)) {
         let _ = write!(
             out,
             r#"<path class="grid" d="M{at:.1} {TOP}V{bottom}"/><text class="tick" x="{at:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
@@ -50,7 +61,7 @@ fn ground(out: &mut String, gauges: &Gauges, bottom: f64) {
             escape(text)
         );
     }
-    let middle = f64::midpoint(LEFT, WIDTH - RIGHT);
+    let middle = f64::midpoint(LEFT, end(gauges));
     let _ = write!(
         out,
         r#"<text class="tick" x="{middle:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
@@ -96,7 +107,7 @@ fn draw_line(out: &mut String, gauges: &Gauges, y: f64, line: &GaugeLine) {
     let _ = write!(
         out,
         r#"<text class="gauged" x="{:.1}" y="{:.1}">{}</text><text class="tick" x="{WIDTH}" y="{:.1}" text-anchor="end">{}</text>"#,
-        WIDTH - RIGHT + 14.0,
+        end(gauges) + GAP,
         y + 4.0,
         escape(&line.value),
         y + 4.0,
@@ -117,4 +128,65 @@ fn mark(out: &mut String, kind: MarkKind, x: f64, y: f64) {
             write!(out, r#"<circle class="mark device-mark" cx="{x:.1}" cy="{y:.1}" r="5.5"/>"#)
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use page::{Answer, Gauge, Headline, Mark, Unit, Verdict, words};
+
+    use super::*;
+
+    /// Left and right end of each text, by its height and anchor.
+    fn texts(svg: &str) -> Vec<(f64, f64, f64, String)> {
+        let of = |tag: &str, name: &str| -> Option<f64> {
+            tag.split(&format!(" {name}=\"")).nth(1)?.split('"').next()?.parse().ok()
+        };
+        let texts = svg.split("<text").skip(1).filter_map(|rest| {
+            let (tag, rest) = rest.split_once('>')?;
+            let text = rest.split("</text>").next()?.to_owned();
+            let wide = text_width(&text) * if tag.contains("gauged") { BOLD } else { 1.0 };
+            let (x, y) = (of(tag, "x")?, of(tag, "y")?);
+            let left = match tag {
+                tag if tag.contains("middle") => x - wide / 2.0,
+                tag if tag.contains(r#"anchor="end""#) => x - wide,
+                _ => x,
+            };
+            (!text.is_empty()).then_some((y, left, left + wide, text))
+        });
+        texts.collect()
+    }
+
+    fn answer(unit: Unit, value: f64) -> Answer {
+        let mark = |kind, name: &str, value| {
+            let name = name.to_owned();
+            Mark { kind, name, value, interval: None, row: None }
+        };
+        let mut gauge = Gauge::new("Quantity", unit);
+        gauge.marks.push(mark(MarkKind::Cable, "direct cable", value * 1.2));
+        gauge.marks.push(mark(MarkKind::Device, "sw1", value));
+        let headline = Headline::written(format!("≥ {}", words::value(unit, value)));
+        Answer {
+            headline: Some(headline),
+            gauge: Some(gauge),
+            verdict: Some(Verdict::Undetermined),
+            ..Answer::default()
+        }
+    }
+
+    #[test]
+    fn no_text_lies_on_another_in_any_unit() {
+        for unit in Unit::ALL {
+            for value in [0.3, 7.0, 1_500.0, 626_019.0, 14_880_952.0, 3.2e9] {
+                let gauges = Gauges::from_answers(&[answer(*unit, value)]);
+                let mut texts = texts(&draw(&gauges[0]));
+                assert!(texts.len() >= 7, "{unit:?} {value}: {texts:?}");
+                texts.sort_by(|a, b| (a.0, a.1).partial_cmp(&(b.0, b.1)).expect("numbers"));
+                for pair in texts.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+                    assert!(pair[0].2 <= pair[1].1, "{unit:?} {value}: {pair:?}");
+                }
+                let most = texts.iter().map(|text| text.2).fold(0.0, f64::max);
+                assert!(most <= WIDTH, "{unit:?} {value}: {texts:?}");
+            }
+        }
+    }
 }

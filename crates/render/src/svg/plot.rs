@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use page::{PALETTE, Plot, Series};
 
-use super::{escape, text_width};
+use super::{escape, text_width, ticks_along};
 
 const WIDTH: f64 = 560.0;
 const LEFT: f64 = 66.0;
@@ -59,28 +59,15 @@ fn draw_axes(plot: &Plot, out: &mut String) {
             ),
         );
     }
-    let mut free_from = 0.0;
-    for (value, text) in &plot.x.ticks {
-        let x = LEFT + plot.x.place(*value) * (right - LEFT);
+    for (x, text) in ticks_along(&plot.x, |value| at(plot, value, 0.0).0) {
         write_svg(
             out,
             format_args!(
-                r#"<line class="grid" x1="{x:.1}" y1="{TOP}" x2="{x:.1}" y2="{bottom}"/>"#
+                r#"<line class="grid" x1="{x:.1}" y1="{TOP}" x2="{x:.1}" y2="{bottom}"/><text class="tick" x="{x:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
+                bottom + 17.0,
+                escape(text)
             ),
         );
-        // A label that would touch the one before it is left out; its grid line stays.
-        let half = text_width(text) / 2.0;
-        if x - half >= free_from {
-            write_svg(
-                out,
-                format_args!(
-                    r#"<text class="tick" x="{x:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
-                    bottom + 17.0,
-                    escape(text)
-                ),
-            );
-            free_from = x + half + 6.0;
-        }
     }
     write_svg(
         out,
