@@ -362,7 +362,7 @@ fn tallied(seed: u64, devices: u64) -> Sides {
 #[test]
 fn at_most_one_decision_in_twenty_is_wrong_on_either_side() {
     let full = std::env::var("SWITCHMARK_TESTS").is_ok_and(|value| value == "full");
-    let (seed, devices) = (20_261_124, if full { 1_000 } else { 64 });
+    let (seed, devices) = (20_261_124, if full { 1_000 } else { 24 });
     let sides = tallied(seed, devices);
     println!("seed {seed}: devices, false, inconclusive; of those that keep the claim, and not");
     let mut all = [Tally::default(); 2];

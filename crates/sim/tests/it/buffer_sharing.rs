@@ -147,7 +147,7 @@ fn of(figures: &[Figure], metric: Metric) -> Option<&Figure> {
 #[test]
 fn a_reserve_is_told_or_left_open_on_random_devices() {
     let full = std::env::var("SWITCHMARK_TESTS").is_ok_and(|level| level == "full");
-    let (devices, largest) = if full { (200, 32e6) } else { (30, 4e6) };
+    let (devices, largest) = if full { (200, 32e6) } else { (12, 4e6) };
     let names = ["one-shot", "burst", "delay", "total, by sharing", "alpha", "reserve"];
     let mut columns: [Column; 6] = Default::default();
     let (mut shared, mut lacking) = (0, 0);

@@ -53,7 +53,7 @@ fn journal(scratch: &Scratch, blocks: usize) -> (PathBuf, [String; 2]) {
 #[test]
 fn memory_does_not_grow_with_the_trials() {
     let scratch = Scratch::new("growth");
-    let (few, many) = if full() { (84, 834) } else { (84, 334) };
+    let (few, many) = if full() { (84, 834) } else { (84, 209) };
     let page = scratch.path("page.html");
     let page = page.to_str().expect("plain");
     let needed = [few, many].map(|blocks| {

@@ -54,11 +54,11 @@ fn kept_scenarios_say_the_same_again(said: &serde_json::Value, folder: &Path) {
     }
 }
 
-/// Two dozen devices over all studies and both rigors, of a seed that draws few very large ones;
+/// Eight devices over all studies and both rigors, of a seed that draws few very large ones;
 /// two thousand where there is time.
 #[test]
 fn claims_about_devices_that_nobody_chose_are_right() {
-    let (devices, seed) = if full() { ("2000", "16") } else { ("24", "19") };
+    let (devices, seed) = if full() { ("2000", "16") } else { ("8", "19") };
     let scratch = Scratch::new("prove-keep");
     let kept = ["--keep", scratch.folder().to_str().expect("a path")];
     let args = ["--only", "sim", "--devices", devices, "--seed", seed, "--json", "-q"];
