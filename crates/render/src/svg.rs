@@ -61,17 +61,25 @@ fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * 6.6
 }
 
-/// Position and text of each tick of a horizontal axis. A text that would touch the one before it
-/// is left out; its grid line stays.
-fn ticks_along(axis: &Axis, position: impl Fn(f64) -> f64) -> Vec<(f64, &str)> {
+/// Tick of a horizontal axis.
+struct PlacedTick<'a> {
+    value: f64,
+    x: f64,
+    /// Empty where it would touch the text before it.
+    text: &'a str,
+}
+
+/// Places the ticks of a horizontal axis. A text that would touch the one before it is left out;
+/// its grid line stays.
+fn ticks_along(axis: &Axis, across: impl Fn(f64) -> f64) -> Vec<PlacedTick<'_>> {
     let mut free_from = f64::NEG_INFINITY;
     let placed = axis.ticks.iter().map(|(value, text)| {
-        let (x, half) = (position(*value), text_width(text) / 2.0);
-        if x - half < free_from {
-            return (x, "");
+        let (value, x, half) = (*value, across(*value), text_width(text) / 2.0);
+        let is_free = x - half >= free_from;
+        if is_free {
+            free_from = x + half + 6.0;
         }
-        free_from = x + half + 6.0;
-        (x, text.as_str())
+        PlacedTick { value, x, text: if is_free { text } else { "" } }
     });
     placed.collect()
 }

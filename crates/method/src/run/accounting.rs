@@ -3,10 +3,11 @@
 //! Owns the reasons in words: with a single trial's numbers, and without, so that equal ones are
 //! merged. Counts only: never judges a trial.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde::Serialize;
+use trial::counters::RX_PAUSE;
 use trial::record::{Defect, Outcome};
 use trial::{Trial, TrialRecord};
 
@@ -36,6 +37,8 @@ pub struct LeftOut {
     pub trials: u64,
     /// Label of the first of them.
     pub first: String,
+    /// Remedy, a sentence; `None` where the reason itself says what to do.
+    pub remedy: Option<&'static str>,
 }
 
 /// Accounting of trials, one at a time.
@@ -55,14 +58,17 @@ impl Accounting {
             Outcome::Invalid { reasons } => {
                 self.invalid += 1;
                 // The same reason in two flows counts once.
-                let kinds: BTreeSet<String> = reasons.iter().map(kind_of).collect();
-                for kind in kinds {
-                    self.note("invalid", kind, &trial.label, 1);
+                let kinds: BTreeMap<String, Option<&'static str>> =
+                    reasons.iter().map(|defect| (kind_of(defect), remedy_of(defect))).collect();
+                for (reason, remedy) in kinds {
+                    let first = trial.label.clone();
+                    self.note(LeftOut { outcome: "invalid", reason, trials: 1, first, remedy });
                 }
             }
             Outcome::Failed { reason } => {
                 self.failed += 1;
-                self.note("failed", reason.clone(), &trial.label, 1);
+                let (reason, first) = (reason.clone(), trial.label.clone());
+                self.note(LeftOut { outcome: "failed", reason, trials: 1, first, remedy: None });
             }
         }
     }
@@ -73,14 +79,13 @@ impl Accounting {
         self.invalid += other.invalid;
         self.failed += other.failed;
         for left in other.reasons.values() {
-            self.note(left.outcome, left.reason.clone(), &left.first, left.trials);
+            self.note(left.clone());
         }
     }
 
-    fn note(&mut self, outcome: &'static str, reason: String, label: &str, trials: u64) {
-        let left = self.reasons.entry((outcome, reason.clone()));
-        let new = || LeftOut { outcome, reason, trials: 0, first: label.to_owned() };
-        left.or_insert_with(new).trials += trials;
+    fn note(&mut self, more: LeftOut) {
+        let left = self.reasons.entry((more.outcome, more.reason.clone()));
+        left.and_modify(|left| left.trials += more.trials).or_insert(more);
     }
 
     /// Summary of the counts.
@@ -96,6 +101,11 @@ impl TrialAccount {
     /// Number of all trials.
     pub const fn trials(&self) -> u64 {
         self.valid + self.invalid + self.failed
+    }
+
+    /// Remedy against the most frequent reason that has one.
+    pub fn remedy(&self) -> &'static str {
+        self.reasons.iter().find_map(|left| left.remedy).unwrap_or(REMEDY)
     }
 
     /// Number of unusable trials and the reasons, one per line; `None` if all count.
@@ -126,6 +136,32 @@ impl TrialAccount {
 
 /// Number of reasons shown at once; the report has all.
 const MOST_REASONS: usize = 5;
+
+/// Remedy against a slow or busy tester, and where nothing better is known.
+const REMEDY: &str = "Longer trials (-t), or a machine with less other work, may give one.";
+
+/// Remedy for a broken gate.
+fn remedy_of(defect: &Defect) -> Option<&'static str> {
+    match defect {
+        Defect::TesterCounter { counter, .. } if counter == RX_PAUSE => Some(
+            "Turn flow control off at the hosts' ports (ethtool -A PORT autoneg off rx off tx off): \
+             the device then drops what it holds back now.",
+        ),
+        Defect::OfferedLoad { .. }
+        | Defect::Burst { .. }
+        | Defect::BurstLength { .. }
+        | Defect::Late { .. }
+        | Defect::Overrun { .. }
+        | Defect::TesterCounter { .. }
+        | Defect::ForeignLoad { .. } => Some(REMEDY),
+        Defect::OtherTraffic { .. } => Some("Keep other traffic off these ports."),
+        Defect::LinkFlap { .. } => Some("Check that cable and both its ports."),
+        Defect::NothingReceived { .. } => Some("`switchmark doctor` says what passes, and where."),
+        Defect::Uncounted { .. } | Defect::Overcounted { .. } | Defect::MappingChanged { .. } => {
+            None
+        }
+    }
+}
 
 /// All broken gates, with the trial's numbers.
 pub fn all_exactly(defects: &[Defect]) -> String {
@@ -219,6 +255,7 @@ mod tests {
                 reason: format!("reason {at}"),
                 trials: *trials,
                 first: String::new(),
+                remedy: None,
             };
             let reasons = trials.iter().enumerate().map(reason).collect();
             let account = TrialAccount { valid: 36, invalid: 22, failed: 0, reasons };
@@ -229,5 +266,27 @@ mod tests {
         let several = of(&[20, 20, 13]);
         assert_eq!(first(&several), "22 of 58 trials were not valid, some for several reasons:");
         assert!(of(&[9; 7]).ends_with("and 2 more reasons; the report has them"));
+    }
+
+    #[test]
+    fn the_remedy_is_that_of_the_most_frequent_reason() {
+        let counter = |counter: &str| Defect::TesterCounter {
+            place: "h1/eth1".to_owned(),
+            counter: counter.to_owned(),
+            by: 7,
+        };
+        let left = |defect: &Defect, trials| LeftOut {
+            outcome: "invalid",
+            reason: kind_of(defect),
+            trials,
+            first: String::new(),
+            remedy: remedy_of(defect),
+        };
+        let [paused, dropped] = ["rx_pause", "rx_dropped"].map(counter);
+        let uncounted = Defect::Uncounted { flow: 0, place: "sw1/2".to_owned() };
+        let reasons = vec![left(&uncounted, 9), left(&paused, 8), left(&dropped, 7)];
+        let account = TrialAccount { reasons, ..TrialAccount::default() };
+        assert!(account.remedy().contains("ethtool -A"), "{}", account.remedy());
+        assert!(TrialAccount::default().remedy().starts_with("Longer trials"));
     }
 }

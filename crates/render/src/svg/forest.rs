@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use page::{Axis, Forest, ForestLine};
 
-use super::{escape, shorten, ticks_along};
+use super::{PlacedTick, escape, shorten, ticks_along};
 
 const WIDTH: f64 = 640.0;
 /// Position where names end and the plot begins.
@@ -41,9 +41,8 @@ fn across(x: &Axis, value: f64) -> f64 {
 
 /// Grid, ticks, and the line of no difference.
 fn ground(out: &mut String, x: &Axis, bottom: f64) {
-    let no_difference = across(x, 0.0);
-    for (at, text) in ticks_along(x, |value| across(x, value)) {
-        let class = if at == no_difference { "axis" } else { "grid" };
+    for PlacedTick { value, x: at, text } in ticks_along(x, |value| across(x, value)) {
+        let class = if value == 0.0 { "axis" } else { "grid" };
         write_svg(
             out,
             format_args!(

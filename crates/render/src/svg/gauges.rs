@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use page::{GaugeLine, Gauges, MarkKind};
 
-use super::{escape, shorten, text_width, ticks_along};
+use super::{PlacedTick, escape, shorten, text_width, ticks_along};
 
 const WIDTH: f64 = 760.0;
 /// Position where labels end and the axis begins.
@@ -53,10 +53,10 @@ fn end(gauges: &Gauges) -> f64 {
 }
 
 fn ground(out: &mut String, gauges: &Gauges, bottom: f64) {
-    for (at, text) in ticks_along(&gauges.axis, |value| across(gauges, value)) {
+    for PlacedTick { x, text, .. } in ticks_along(&gauges.axis, |value| across(gauges, value)) {
         let _ = write!(
             out,
-            r#"<path class="grid" d="M{at:.1} {TOP}V{bottom}"/><text class="tick" x="{at:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
+            r#"<path class="grid" d="M{x:.1} {TOP}V{bottom}"/><text class="tick" x="{x:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
             bottom + 15.0,
             escape(text)
         );

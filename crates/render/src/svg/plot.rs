@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use page::{PALETTE, Plot, Series};
 
-use super::{escape, text_width, ticks_along};
+use super::{PlacedTick, escape, text_width, ticks_along};
 
 const WIDTH: f64 = 560.0;
 const LEFT: f64 = 66.0;
@@ -59,7 +59,7 @@ fn draw_axes(plot: &Plot, out: &mut String) {
             ),
         );
     }
-    for (x, text) in ticks_along(&plot.x, |value| at(plot, value, 0.0).0) {
+    for PlacedTick { x, text, .. } in ticks_along(&plot.x, |value| at(plot, value, 0.0).0) {
         write_svg(
             out,
             format_args!(

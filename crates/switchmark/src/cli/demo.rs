@@ -119,7 +119,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     if tested.bad {
         return Err(OwnClaimsWrong.into());
     }
-    Ok(output::outcome(&all))
+    Ok(output::outcome(&all, &together(&runs).account()))
 }
 
 /// The command that measures the user's own device.

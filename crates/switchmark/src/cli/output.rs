@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use method::acceptance::{Acceptance, Decision};
 use method::comparison::Comparable;
-use method::run::{self, ReportInput, RunMeta, TrialTotals};
+use method::run::{self, ReportInput, RunMeta, TrialAccount, TrialTotals};
 use method::{Conformance, StudySpec, numbered, sizes_in_words};
 use page::{Caveat, Document, Figure, Page};
 use render::{RunLabels, figures_json};
@@ -97,7 +97,7 @@ pub fn show(run: &Finished, data: &Data) -> Result<Outcome, Failure> {
     }
     print_text(data, &text(run))?;
     Ok(match &run.meta.claims[..] {
-        [] => outcome(&run.figures),
+        [] => outcome(&run.figures, &run.trials.account()),
         claims => accepted(&Acceptance::from_figures(claims, &run.figures)),
     })
 }
@@ -145,7 +145,7 @@ pub fn print_text(data: &Data, text: &str) -> std::io::Result<()> {
 /// Returns open if a figure has no value because no trial of it was valid, or if no figure has one.
 /// A figure may lack a value for other reasons, such as a device that cannot be reset: those are
 /// answers.
-pub fn outcome(figures: &[Figure]) -> Outcome {
+pub fn outcome(figures: &[Figure], account: &TrialAccount) -> Outcome {
     if tells_nothing(figures) {
         let line = "Open: no figure has a value. `switchmark doctor` looks for the cause.";
         return Outcome::Open(line.to_owned());
@@ -156,11 +156,11 @@ pub fn outcome(figures: &[Figure]) -> Outcome {
     }
     let named: BTreeSet<String> = open.iter().map(|figure| name_and_size(figure)).collect();
     Outcome::Open(format!(
-        "Open: {} of {} figures have no value, because none of their trials was valid: {}. Longer \
-         trials (-t), or a machine with less other work, may give one.",
+        "Open: {} of {} figures have no value, because none of their trials was valid: {}. {}",
         open.len(),
         figures.len(),
-        join_first(named, MOST_NAMED)
+        join_first(named, MOST_NAMED),
+        account.remedy()
     ))
 }
 
@@ -319,7 +319,7 @@ mod tests {
         let unknown = || figure(None, Caveat::MediaRateUnknown);
         let told = || figure(Some(1.0), Caveat::QuickProfile);
         let bounded = || Figure { high: Some(1.0), ..figure(None, Caveat::Irregular) };
-        let open = |figures: &[Figure]| match outcome(figures) {
+        let open = |figures: &[Figure]| match outcome(figures, &TrialAccount::default()) {
             Outcome::Open(line) => Some(line),
             _ => None,
         };

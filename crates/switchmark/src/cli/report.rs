@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use journal::Store;
-use method::run::{RunStatus, SweepPoint, TrialTotals};
+use method::run::{RunStatus, SweepPoint, TrialAccount, TrialTotals};
 use method::sweep::{Sweep, SweptRun};
 
 use super::figures::{self, Computed};
@@ -34,7 +34,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let store = journals::read(&args.data)?.store;
     if let Some(swept) = sweep(&store, &args.run)? {
         show(&swept, &args.data, args.out.as_deref())?;
-        return Ok(output::outcome(&swept.figures()));
+        return Ok(output::outcome(&swept.figures(), &TrialAccount::default()));
     }
     let meta = store.load(&args.run)?;
     if meta.watch.is_some() {

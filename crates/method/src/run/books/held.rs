@@ -63,7 +63,10 @@ fn summarise_pauses(sums: &BTreeMap<&(String, String), &Sum>) -> Option<(Answer,
     });
     let caption = "Ports that were held back by PAUSE frames (802.3x).".to_owned();
     let head = ["port", "held back by", "PAUSE frames", "time", "of the load"];
-    Some((Answer::new(answer), Block::Table(Table::new(caption, head).with_rows(rows))))
+    Some((
+        Answer::new(answer).with_question("Flow control"),
+        Block::Table(Table::new(caption, head).with_rows(rows)),
+    ))
 }
 
 impl Sum {

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use journal::Store;
 use measure::Nanos;
 use method::Estimate;
-use method::run::{SweepPoint, SweptValue};
+use method::run::{SweepPoint, SweptValue, TrialAccount};
 use method::study::campaign::combinations;
 use trial::TestbedError;
 
@@ -117,7 +117,7 @@ pub(in crate::cli) fn run(
     match failure {
         Some(failure) => Err(failure.hinted(work.kept(swept.done()))),
         None if swept.done() < points.len() => Err(work.interrupted(swept.done())),
-        None => Ok(output::outcome(&swept.figures())),
+        None => Ok(output::outcome(&swept.figures(), &TrialAccount::default())),
     }
 }
 

@@ -144,7 +144,13 @@ fn structure(groups: &PortGroups) -> (String, String) {
                 words::percent(*share)
             ),
         ),
-        Finding::Clean { .. } | Finding::Nothing => ("not shown".to_owned(), String::new()),
+        Finding::Clean { .. } => (
+            "not shown".to_owned(),
+            "No flood shows one; which they would have shown is unknown.".to_owned(),
+        ),
+        Finding::Nothing => {
+            ("not shown".to_owned(), "Too few ports received a valid flood.".to_owned())
+        }
     };
     let missing =
         (!groups.missing.is_empty()).then(|| format!(" Of {} nothing is known.", groups.missing));

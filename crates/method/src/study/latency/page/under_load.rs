@@ -25,15 +25,17 @@ fn answer(trips: Trips<'_>, it: &UnderLoad) -> Option<Answer> {
         headline.value.push_str(" RPM");
         headline
     });
-    let idle = it.idle.map_or_else(String::new, |idle| format!("Idle {}, ", words::time(idle)));
-    let text = format!("{idle}under load {} (median).", words::time(value));
-    answer.add(&words::capitalised(text), [median]);
+    let loaded = words::time(value);
+    let text = match it.idle {
+        Some(idle) => format!("Idle {}, under load {loaded} (median).", words::time(idle)),
+        None => format!("Under load {loaded} (median)."),
+    };
+    answer.add(&text, [median]);
     if let Some(waiting) = it.waiting.get(1)
         && let Some(octets) = waiting.value
     {
-        let text =
-            format!(" {} waits in a queue on the way.", responsiveness::amount(waiting, octets));
-        answer.add(&text, [waiting]);
+        let amount = responsiveness::amount(waiting, octets);
+        answer.add(&format!(" A queue on the way holds {amount}."), [waiting]);
     }
     answer.add(" RPM: the network's part, without TLS and HTTP.", []);
     Some(answer.with_question("Responsive under load"))
