@@ -87,6 +87,9 @@ const LATENCY: &[&str] = &["latency", "--blocks", "2", "--size", "128", "-t", "0
 const TCP: &[&str] = &["tcp", "--blocks", "2", "-t", "0.3", "-O", "0.1"];
 const FLOOD: &[&str] = &["forwarding", "--flood", "--blocks", "2", "--size", "256", "-t", "0.2"];
 
+const SESSIONS: &[&str] =
+    &["sessions", "--test", "concurrent", "--most", "200", "--opening", "500", "--hold", "100ms"];
+
 /// Both ways have figures, though one end only may begin.
 fn both_ways_are_measured(home: &Home) {
     let round_trips = home.values(LATENCY, "rtt", "protocol");
@@ -118,6 +121,8 @@ fn behind_a_router_that_masquerades_both_ways_are_measured() {
         assert!(stderr_of(&output).contains(words), "{words}");
     }
     both_ways_are_measured(&home);
+    let held = home.values(SESSIONS, "connections", "path");
+    assert_eq!(held, [("device".to_owned(), 200.0)], "connections from its other address count");
     let refused = home.ask(&[LATENCY, &["--direction", "reverse"]].concat());
     assert!(!refused.status.success(), "nobody is let in");
     assert!(stderr_of(&refused).contains("no conversation is let in that way"));
