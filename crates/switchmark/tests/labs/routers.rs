@@ -285,6 +285,7 @@ impl Said {
 const LATENCY: &[&str] = &["latency", "--blocks", "2", "--size", "128", "-t", "0.1"];
 const TCP: &[&str] = &["tcp", "--blocks", "2", "-t", "0.3", "-O", "0.1"];
 const FLOOD: &[&str] = &["forwarding", "--flood", "--blocks", "2", "--size", "256", "-t", "0.2"];
+const UDP: &str = "UDP datagrams to a free port do not pass";
 const OPENS: &str = "lan/eth1 to wan/eth1 opens and is answered";
 
 /// What is wrong with what the studies say and measure; empty if nothing is.
@@ -305,16 +306,20 @@ fn faults(case: &Case, bed: &Bed) -> Vec<String> {
         must(!said.text.contains("hint: nft list ruleset on wan,"), "a host is blamed".to_owned());
     }
     let outside = "under an address outside the testbed";
-    let refusal = match (case.passes, case.seen()) {
-        (Passes::All, Seen::Outside) if !case.lets_in() => Some(outside),
+    let refusals = match (case.passes, case.seen()) {
+        (Passes::All, Seen::Outside) if !case.lets_in() => Some([outside; 4]),
         (Passes::All, _) => None,
-        (Passes::Icmp, _) => Some("UDP datagrams to a free port do not pass"),
-        (Passes::Https, _) => Some("nor do UDP and TCP"),
+        (Passes::Icmp, _) => Some([UDP, "TCP connections to a free port do not open", UDP, UDP]),
+        (Passes::Https, _) => Some(["nor do UDP and TCP"; 4]),
     };
-    if let Some(refusal) = refusal {
-        for said in all_of_them {
+    if let Some(refusals) = refusals {
+        for (said, refusal) in all_of_them.into_iter().zip(refusals) {
             must(!said.output.status.success(), "not refused".to_owned());
             must(said.text.contains(refusal), format!("does not say: {refusal}"));
+        }
+        if case.passes == Passes::Icmp {
+            let pings = bed.ask(&[LATENCY, &["--protocol", "icmp"]].concat());
+            must(!pings.values("rtt", "protocol").is_empty(), "no RTT by icmp alone".to_owned());
         }
         return all;
     }
