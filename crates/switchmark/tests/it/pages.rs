@@ -300,7 +300,7 @@ sessions = { tests = ["rate", "concurrent"], most = 2000, duration = "100ms", fi
 struct Card {
     question: String,
     value: String,
-    /// Where it ends, in pixels from the page's top.
+    /// Where its first answer ends, in pixels from the page's top.
     bottom: f64,
 }
 
@@ -312,7 +312,7 @@ fn the_answers_about_a_home_router_are_seen_on_one_screen() {
     const CARDS: &str = r#"(frame) => [...frame.contentDocument.querySelectorAll(".card")].map((card) => ({
         question: card.querySelector("h2").innerText,
         value: card.querySelector(".first .number").innerText,
-        bottom: card.getBoundingClientRect().bottom,
+        bottom: card.querySelector(".first").getBoundingClientRect().bottom,
     }))"#;
     let scratch = Scratch::new("page-home-router");
     std::fs::write(scratch.path("plan.toml"), HOME_ROUTER).expect("a plan");
