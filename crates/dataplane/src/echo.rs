@@ -14,7 +14,7 @@ mod tcp;
 mod udp;
 mod waiting;
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use measure::reading::Rejected;
 use measure::sequence::SequenceCounts;
@@ -22,6 +22,7 @@ use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 use trial::record::EchoRecord;
 use trial::{Echo, Protocol, Schedule};
+use wire::{Ipv4Header, Ipv6Header};
 
 use crate::{End, FlowError, Halt, Side, Window};
 use line::Line;
@@ -73,8 +74,6 @@ impl Side for EchoServer {
     type Report = EchoServerReport;
 
     fn open(end: &End<Requests>, _halt: &Halt) -> Result<Self, FlowError> {
-        demand_v4(end.local)?;
-        demand_v4(end.peer())?;
         let theirs = end.clone();
         let (address, worker) = match end.flow.asked.protocol {
             Protocol::Icmp => {
@@ -115,7 +114,7 @@ pub struct EchoClient {
 }
 
 impl EchoClient {
-    /// Frame size really sent: TCP's headers may leave no room in the requested frame.
+    /// Frame size really sent: headers of TCP and IPv6 may leave no room in the requested frame.
     pub fn frame_size(&self) -> FrameSize {
         self.line.frame_size
     }
@@ -128,8 +127,6 @@ impl Side for EchoClient {
     /// Learns the path by a few round trips: [`FlowError::NoAnswer`] after about a second without
     /// any.
     fn open(end: &End<Requests>, _halt: &Halt) -> Result<Self, FlowError> {
-        let local = demand_v4(end.local)?;
-        let remote = demand_v4(end.remote.ip())?;
         let (gap_ns, least_gap_ns) = (gap_ns(end.flow.asked.schedule)?, end.flow.least_gap_ns);
         let (asked, least) = gap_ns.map_or((least_gap_ns, 0.0), |gap| (gap, 1.0));
         if !(asked.is_finite() && asked >= least) {
@@ -139,7 +136,7 @@ impl Side for EchoClient {
         // an application sees, its wake-up included.
         let stamped = gap_ns.is_some();
         let mut line = match end.flow.asked.protocol {
-            Protocol::Icmp => icmp::connect(end, local, remote)?,
+            Protocol::Icmp => icmp::connect(end)?,
             Protocol::Udp => udp::connect(end, stamped)?,
             Protocol::Tcp => tcp::connect(end, stamped)?,
         };
@@ -186,12 +183,12 @@ fn gap_ns(schedule: Schedule) -> Result<Option<f64>, FlowError> {
     }
 }
 
-/// Frame sizes are converted for IPv4 headers only, as yet.
-fn demand_v4(address: IpAddr) -> Result<Ipv4Addr, FlowError> {
-    match address {
-        IpAddr::V4(address) => Ok(address),
-        IpAddr::V6(_) => {
-            Err(FlowError::Unsuitable(format!("echo to or from {address}: IPv4 only")))
-        }
-    }
+/// Frame size sent for the requested one, and the octets behind its IP header and `header` octets
+/// more: at least `least`.
+fn fit_frame(asked: FrameSize, peer: IpAddr, header: usize, least: usize) -> (FrameSize, usize) {
+    let ip_header = if peer.is_ipv6() { Ipv6Header::LEN } else { Ipv4Header::LEN };
+    let above = (asked.octets() - asked.ip_length()) as usize + ip_header + header;
+    let smallest = FrameSize::new((above + least) as u32).expect("headers and a probe are short");
+    let size = asked.max(smallest);
+    (size, size.octets() as usize - above)
 }

@@ -5,9 +5,10 @@
 //! address in the subnet of the port that heard it, and only a packet with the trial's token. Never
 //! sends.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use nix::ifaddrs::getifaddrs;
+use nix::sys::socket::SockaddrStorage;
 use serde::{Deserialize, Serialize};
 
 /// Way in which a flow's conversation is opened.
@@ -34,25 +35,45 @@ impl Opening {
         Self { translated: None, by_receiver: false, only_translated: false, called_at: 0 };
 }
 
-/// Mask of the widest subnet that counts as a port's own.
-const WIDEST: u32 = 0xff00_0000;
+/// Shortest prefix of a subnet that counts as a port's own, by IP version.
+const WIDEST_V4: u32 = 8;
+const WIDEST_V6: u32 = 32;
 
-/// IPv4 subnet of a port.
+/// Subnet of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Subnet {
-    own: Ipv4Addr,
-    mask: u32,
+    own: IpAddr,
+    /// Length of the prefix in bits.
+    prefix: u32,
 }
 
 impl Subnet {
     /// True for another host's address in the subnet; false for its lowest and highest, which are
     /// no host's.
-    const fn has_host(self, address: Ipv4Addr) -> bool {
-        let (own, host) = (self.own.to_bits(), address.to_bits());
-        let within = own & self.mask == host & self.mask && own != host && self.mask >= WIDEST;
-        let of_all = host & !self.mask == 0 || host & !self.mask == !self.mask;
-        within && !(of_all && self.mask < u32::MAX - 1)
+    fn has_host(self, address: IpAddr) -> bool {
+        let (width, widest) = if self.own.is_ipv6() { (128, WIDEST_V6) } else { (32, WIDEST_V4) };
+        let host_bits = width - self.prefix.min(width);
+        let beyond = 1_u128.checked_shl(host_bits).unwrap_or(0).wrapping_sub(1);
+        let (own, host) = (bits(self.own), bits(address));
+        let within = own | beyond == host | beyond
+            && own != host
+            && self.own.is_ipv6() == address.is_ipv6()
+            && self.prefix >= widest;
+        let of_all = host & beyond == 0 || host & beyond == beyond;
+        within && !(of_all && host_bits > 1)
     }
+}
+
+fn bits(address: IpAddr) -> u128 {
+    match address {
+        IpAddr::V4(v4) => v4.to_bits().into(),
+        IpAddr::V6(v6) => v6.to_bits(),
+    }
+}
+
+fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
+    let v4 = address.as_sockaddr_in().map(|v4| v4.ip().into());
+    v4.or_else(|| address.as_sockaddr_in6().map(|v6| v6.ip().into()))
 }
 
 /// True if a packet from `source` with the trial's token may be answered at the port with the
@@ -64,16 +85,14 @@ pub fn is_translated(local: IpAddr, peer: IpAddr, source: IpAddr) -> bool {
 
 /// True for another host's address in the subnet of the port with the address `local`.
 pub fn is_beside(local: IpAddr, source: IpAddr) -> bool {
-    let (IpAddr::V4(local), IpAddr::V4(source)) = (local, source) else { return false };
     // Every address of a loopback is this host's.
     if local.is_loopback() {
         return false;
     }
     let Ok(interfaces) = getifaddrs() else { return false };
     let subnets = interfaces.filter_map(|interface| {
-        let own = interface.address?.as_sockaddr_in()?.ip();
-        let mask = interface.netmask?.as_sockaddr_in()?.ip().to_bits();
-        Some(Subnet { own, mask })
+        let (own, mask) = (ip(&interface.address?)?, ip(&interface.netmask?)?);
+        Some(Subnet { own, prefix: bits(mask).count_ones() })
     });
     subnets.filter(|subnet| subnet.own == local).any(|subnet| subnet.has_host(source))
 }
@@ -85,8 +104,8 @@ mod tests {
     #[test]
     fn only_hosts_of_the_subnet_are_beside() {
         let check = |prefix: u32, source: &str, beside| {
-            let mask = u32::MAX.checked_shl(32 - prefix).unwrap_or(0);
-            let subnet = Subnet { own: Ipv4Addr::new(203, 0, 113, 10), mask };
+            let own = if source.contains(':') { "2001:db8::10" } else { "203.0.113.10" };
+            let subnet = Subnet { own: own.parse().unwrap(), prefix };
             assert_eq!(subnet.has_host(source.parse().unwrap()), beside, "{source}/{prefix}");
         };
         check(24, "203.0.113.1", true);
@@ -99,5 +118,12 @@ mod tests {
         check(8, "203.9.9.9", true);
         check(7, "203.0.113.1", false);
         check(0, "8.8.8.8", false);
+        check(64, "2001:db8::1", true);
+        check(64, "2001:db8::", false);
+        check(64, "2001:db8::10", false);
+        check(64, "2001:db8:0:1::1", false);
+        check(127, "2001:db8::11", true);
+        check(128, "2001:db8::11", false);
+        check(16, "2001:db9::1", false);
     }
 }

@@ -5,11 +5,12 @@
 
 use std::io;
 use std::mem;
+use std::net::IpAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use measure::Nanos;
 use measure::reading::Segment;
-use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::socket::{AddressFamily, setsockopt, sockopt};
 use nix::sys::time::TimeVal;
 
 /// Longest blocking call: the delay until a thread notices a halt or the window's end.
@@ -17,15 +18,31 @@ pub(crate) const TICK: Nanos = Nanos::from_millis(20);
 
 /// Sets don't-fragment on all packets sent, and refuses those that exceed the path's MTU
 /// (EMSGSIZE).
-pub(crate) fn dont_fragment(socket: impl AsFd) -> io::Result<()> {
-    set(socket.as_fd(), libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, &libc::IP_PMTUDISC_DO)
+pub(crate) fn dont_fragment(socket: impl AsFd, ipv6: bool) -> io::Result<()> {
+    let (level, name, whole) = if ipv6 {
+        (libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_DO)
+    } else {
+        (libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_DO)
+    };
+    set(socket.as_fd(), level, name, &whole)
+}
+
+/// Address family of a socket with this address.
+pub(crate) const fn family(address: IpAddr) -> AddressFamily {
+    if address.is_ipv6() { AddressFamily::Inet6 } else { AddressFamily::Inet }
 }
 
 /// Lets a raw ICMP socket receive echo replies only.
-pub(crate) fn only_echo_replies(socket: impl AsFd) -> io::Result<()> {
+pub(crate) fn only_echo_replies(socket: impl AsFd, ipv6: bool) -> io::Result<()> {
     const ICMP_FILTER: libc::c_int = 1;
     const ECHO_REPLY: libc::c_int = 0;
+    const ECHO_REPLY_V6: usize = 129;
     // A set bit blocks its type.
+    if ipv6 {
+        let mut all_but_replies = [u32::MAX; 8];
+        all_but_replies[ECHO_REPLY_V6 / 32] &= !(1 << (ECHO_REPLY_V6 % 32));
+        return set(socket.as_fd(), libc::IPPROTO_ICMPV6, ICMP_FILTER, &all_but_replies);
+    }
     let all_but_replies: libc::c_int = !(1 << ECHO_REPLY);
     set(socket.as_fd(), libc::SOL_RAW, ICMP_FILTER, &all_but_replies)
 }

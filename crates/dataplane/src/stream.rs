@@ -12,12 +12,11 @@ use measure::Nanos;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::socket::{
-    AddressFamily, SockFlag, SockType, SockaddrStorage, bind, connect, getsockopt, setsockopt,
-    socket, sockopt,
+    SockFlag, SockType, SockaddrStorage, bind, connect, getsockopt, setsockopt, socket, sockopt,
 };
 use nix::sys::time::TimeSpec;
 
-use crate::socket::TICK;
+use crate::socket::{TICK, family};
 use crate::{FlowError, clock};
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
@@ -42,9 +41,8 @@ pub(crate) fn open_as_found(local: IpAddr, remote: SocketAddr) -> Result<TcpStre
 }
 
 fn make(remote: SocketAddr) -> Result<OwnedFd, FlowError> {
-    let family = if remote.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    socket(family, SockType::Stream, flags, None)
+    socket(family(remote.ip()), SockType::Stream, flags, None)
         .map_err(|e| FlowError::kernel("make a tcp socket to", remote, e.into()))
 }
 

@@ -6,8 +6,8 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::{
-    Checksum, EtherType, EthernetHeader, IcmpEcho, IpProtocol, Ipv4Header, Ipv6Header, Probe,
-    UdpHeader, VlanTag, WireError,
+    Checksum, EtherType, EthernetHeader, IcmpEcho, IcmpVersion, IpProtocol, Ipv4Header, Ipv6Header,
+    Probe, UdpHeader, VlanTag, WireError,
 };
 
 /// A frame read down to its transport header.
@@ -206,7 +206,7 @@ fn ip_content(
             let checksum = network.udp_checksum(header, octets);
             Transport::Udp { header, checksum, payload }
         }
-        (IpProtocol::ICMP, Network::V4(_)) => match IcmpEcho::parse(octets) {
+        (IpProtocol::ICMP, Network::V4(_)) => match IcmpEcho::parse(IcmpVersion::V4, octets) {
             Ok((header, payload)) => Transport::IcmpEcho { header, payload },
             Err(WireError::Unsupported { .. }) => Transport::Other(protocol),
             Err(broken) => return Err(broken),

@@ -26,7 +26,7 @@ pub use classify::{
 pub use error::WireError;
 pub use ethernet::{EtherType, EthernetHeader, MacAddr};
 pub use frame::{UdpEndpoints, UdpFrame};
-pub use icmp::{IcmpEcho, IcmpEchoKind};
+pub use icmp::{IcmpEcho, IcmpEchoKind, IcmpVersion};
 pub use ipv4::{IpProtocol, Ipv4Header};
 pub use ipv6::Ipv6Header;
 pub use layout::{FrameLayout, Glance};

@@ -12,6 +12,7 @@ use nix::sys::resource::{Resource, getrlimit};
 use trial::record::Usage;
 
 use super::interrupts;
+use super::settings::ip;
 use super::sysfs::{self, Sysfs};
 use crate::protocol::{Examination, IdleState, Link, PortExamination};
 
@@ -73,7 +74,7 @@ fn of_port(kernel: &mut Netlink, sysfs: Sysfs, name: &str) -> PortExamination {
     });
     PortExamination {
         link: link.as_ref().map(|link| Link { underlay_mtu, ..to_message(link) }),
-        addresses: own.filter_map(|i| Some(i.address?.as_sockaddr_in()?.ip())).collect(),
+        addresses: own.filter_map(|i| ip(&i.address?)).collect(),
         nic: kernel.nic(name).unwrap_or_default(),
         driver: kind.or_else(|| sysfs.driver(name)),
         firmware: counters::firmware(name),

@@ -185,10 +185,11 @@ impl Scene<'_> {
             | FlowKind::Storage(_)
             | FlowKind::Sessions(_) => return Ok(found.address),
         };
-        let address = match (version, found.address) {
-            (IpVersion::V4, IpAddr::V4(_)) | (IpVersion::V6, IpAddr::V6(_)) => Some(found.address),
-            (IpVersion::V6, IpAddr::V4(_)) => found.address6.map(IpAddr::V6),
-            (IpVersion::V4, IpAddr::V6(_)) => None,
+        let address = match version {
+            // A port with an IPv6 address alone has no other headers.
+            IpVersion::V4 => Some(found.address),
+            IpVersion::V6 if found.address.is_ipv6() => Some(found.address),
+            IpVersion::V6 => found.address6.map(IpAddr::V6),
         };
         address.ok_or_else(|| refused(flow, format_args!("port `{port}` has no {version} address")))
     }

@@ -5,6 +5,7 @@
 //! never changes a host.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use measure::Nanos;
@@ -14,7 +15,7 @@ use trial::topology::{Host, PortRef};
 use super::own_addresses::OwnAddresses;
 use super::pool::AgentPool;
 use crate::failed::Failed;
-use crate::protocol::{Answer, Ask, Examination};
+use crate::protocol::{Answer, Ask, Examination, PortExamination};
 
 /// CAP_NET_ADMIN of `linux/capability.h`, as a bit.
 const NET_ADMIN: u64 = 1 << 12;
@@ -69,7 +70,8 @@ fn keep_addresses(
 ) -> Result<(), Failed> {
     for at in ports {
         let found = examined.get(&at.host).and_then(|host| host.ports.get(&at.port));
-        let Some(address) = found.and_then(|port| port.addresses.first()) else {
+        let v4 = |port: &PortExamination| port.addresses.iter().copied().find(IpAddr::is_ipv4);
+        let Some(address) = found.and_then(v4) else {
             let why = format!(
                 "use {at}: it has no IPv4 address, and the agent on `{restricted}` may not set up \
                  ports (no CAP_NET_ADMIN)"
@@ -78,7 +80,7 @@ fn keep_addresses(
         };
         let hosts = topology.hosts.iter_mut().filter(|host| host.name == at.host);
         for port in hosts.flat_map(|host| &mut host.ports).filter(|port| port.name == at.port) {
-            port.address = (*address).into();
+            port.address = address;
         }
     }
     Ok(())
@@ -86,12 +88,9 @@ fn keep_addresses(
 
 #[cfg(test)]
 mod tests {
-    use std::net::{IpAddr, Ipv4Addr};
-
     use trial::topology::{CableEnd, HostPort};
 
     use super::*;
-    use crate::protocol::PortExamination;
 
     fn topology() -> Topology {
         let host = |(number, name): (u8, &str)| Host {
@@ -108,9 +107,9 @@ mod tests {
 
     fn examined(
         capabilities: [u64; 2],
-        addresses: [&[Ipv4Addr]; 2],
+        addresses: [&[IpAddr]; 2],
     ) -> BTreeMap<String, Examination> {
-        let one = |((name, capabilities), own): ((&str, u64), &[Ipv4Addr])| {
+        let one = |((name, capabilities), own): ((&str, u64), &[IpAddr])| {
             let port = PortExamination { addresses: own.to_vec(), ..PortExamination::default() };
             let ports = [("eth1".to_owned(), port)].into();
             (name.to_owned(), Examination { capabilities, ports, ..Examination::default() })
@@ -132,12 +131,12 @@ mod tests {
 
     #[test]
     fn ports_keep_the_addresses_that_they_have() {
-        let (mut topology, own) = (topology(), [10, 0, 0, 1].into());
+        let (mut topology, own) = (topology(), IpAddr::from([10, 0, 0, 1]));
         let ports: Vec<PortRef> = vec!["a/eth1".parse().expect("a port")];
         let known = examined([0, 0], [&[own, [10, 0, 0, 9].into()], &[]]);
         keep_addresses(&mut topology, &ports, &known, "a").expect("an address");
         let address = |host: usize| topology.hosts[host].ports[0].address;
-        assert_eq!(address(0), IpAddr::V4(own));
+        assert_eq!(address(0), own);
         assert_eq!(address(1), IpAddr::from([198, 18, 0, 2]), "as its file says");
         let ports: Vec<PortRef> = vec!["b/eth1".parse().expect("a port")];
         let error = keep_addresses(&mut topology, &ports, &known, "a").expect_err("no address");

@@ -3,7 +3,7 @@
 //! Data only. A value that a kernel does not report is absent.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use netlink::Nic;
 use serde::{Deserialize, Serialize};
@@ -116,8 +116,8 @@ pub struct IdleState {
 pub struct PortExamination {
     /// State of the link; `None` if there is no such interface.
     pub link: Option<Link>,
-    /// IPv4 addresses.
-    pub addresses: Vec<Ipv4Addr>,
+    /// IP addresses.
+    pub addresses: Vec<IpAddr>,
     /// Settings of the card.
     pub nic: Nic,
     /// Driver: `ixgbe`, `veth`.

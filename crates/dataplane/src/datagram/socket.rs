@@ -21,15 +21,6 @@ pub(crate) fn route_mtu(socket: impl AsFd, ipv6: bool) -> io::Result<u32> {
     Ok(mtu[0] as u32)
 }
 
-/// Forbids fragmentation; packets that exceed the path's MTU are refused (EMSGSIZE).
-pub(crate) fn dont_fragment(socket: impl AsFd, ipv6: bool) -> io::Result<()> {
-    if !ipv6 {
-        return crate::socket::dont_fragment(socket);
-    }
-    let whole = libc::IPV6_PMTUDISC_DO;
-    set(socket.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, &whole)
-}
-
 /// Makes the kernel report frames dropped by the queueing discipline (ENOBUFS); otherwise a UDP
 /// socket reports them as sent.
 pub(super) fn tell_of_local_drops(socket: impl AsFd, ipv6: bool) -> io::Result<()> {

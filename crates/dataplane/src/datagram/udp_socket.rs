@@ -38,7 +38,7 @@ pub(super) fn connect(spec: &End<Traffic>) -> Result<(UdpSocket, SocketAddr), Fl
     };
     udp.connect(spec.remote)
         .map_err(|e| FlowError::kernel("connect udp socket to", spec.remote, e))?;
-    socket::dont_fragment(&udp, ipv6)
+    crate::socket::dont_fragment(&udp, ipv6)
         .and_then(|()| bound_waits(&udp, TICK))
         .map_err(|e| FlowError::kernel("set options of udp socket to", spec.remote, e))?;
     // What a tunnel's own queue drops is sent and lost on the path: the queue is the tunnel's.

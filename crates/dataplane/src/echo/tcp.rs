@@ -5,27 +5,30 @@
 //! Nagle is off, and end-of-record marks keep the kernel from joining messages (MSG_EOR).
 
 use std::io;
-use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
 use measure::reading::Segment;
 use measure::{FrameSize, Nanos};
 use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockType, SockaddrIn, bind as bind_to,
-    connect as connect_to, send, socket as open,
+    MsgFlags, SockFlag, SockType, SockaddrStorage, bind as bind_to, connect as connect_to, send,
+    socket as open,
 };
 use trial::Messages;
 
 use super::line::{Answer, Arrival, Inbound, Line, Outbound, too_long};
 use super::reflector::{Orders, Reflection};
-use super::{EchoServerReport, Requests, demand_v4};
+use super::{EchoServerReport, Requests, fit_frame};
 use crate::socket::{self, TICK, is_away, is_pause};
 use crate::{End, FlowError, Identity, clock, stamp};
 use wire::Probe;
 
 /// Sequence number (4) and flow (2).
 const MESSAGE_HEADER_OCTETS: usize = 6;
+/// TCP header without options, and its time-stamp option with padding.
+const TCP_HEADER_OCTETS: usize = 20;
+const TIMESTAMPS_OCTETS: usize = 12;
 /// Sequence number of the greeting: one of the learning frames' numbers, never counted.
 const GREETING: u32 = u32::MAX;
 /// Longest wait of either side for the other during set-up.
@@ -36,19 +39,6 @@ const GREETING_PATIENCE: Nanos = Nanos::from_millis(100);
 const STRETCH_OCTETS: usize = 64 << 10;
 /// Maximum octets of a storage operation.
 const MOST_OCTETS: usize = 64 << 20;
-
-/// Returns the frame size sent for the requested one, and its payload.
-fn sized(asked: FrameSize, timestamps: bool) -> (FrameSize, usize) {
-    let mut size = asked;
-    loop {
-        match size.tcp_payload_v4(timestamps) {
-            Some(payload) if payload as usize >= MESSAGE_HEADER_OCTETS => {
-                return (size, payload as usize);
-            }
-            _ => size = FrameSize::new(size.octets() + 1).expect("76 octets hold every header"),
-        }
-    }
-}
 
 /// Returns the connection's segment, the frame size sent, and the octets of requests and answers.
 /// Refuses a frame that would be cut into segments.
@@ -71,7 +61,8 @@ fn fit(
         }
         return Ok((segment, asked, sizes));
     }
-    let (size, payload) = sized(asked, segment.timestamps);
+    let header = TCP_HEADER_OCTETS + if segment.timestamps { TIMESTAMPS_OCTETS } else { 0 };
+    let (size, payload) = fit_frame(asked, peer.ip(), header, MESSAGE_HEADER_OCTETS);
     if payload > segment.mss as usize {
         Err(too_long(size, peer))
     } else {
@@ -115,15 +106,14 @@ pub(super) fn connect(end: &End<Requests>, stamped: bool) -> Result<Line, FlowEr
 
 fn dial(end: &End<Requests>) -> Result<TcpStream, FlowError> {
     let failed = |deed| move |e: nix::Error| FlowError::kernel(deed, end.remote, e.into());
-    let (local, remote) = (demand_v4(end.local)?, demand_v4(end.remote.ip())?);
-    let socket = open(AddressFamily::Inet, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
+    let socket = open(socket::family(end.local), SockType::Stream, SockFlag::SOCK_CLOEXEC, None)
         .map_err(failed("open tcp socket to"))?;
-    bind_to(socket.as_raw_fd(), &SockaddrIn::from(SocketAddrV4::new(local, 0)))
+    bind_to(socket.as_raw_fd(), &SockaddrStorage::from(SocketAddr::new(end.local, 0)))
         .map_err(|e| FlowError::kernel("bind tcp socket to", end.local, e.into()))?;
     // The send timeout bounds connecting too (socket(7)).
     socket::bound_waits(&socket, PATIENCE)
         .map_err(|e| FlowError::kernel("set up tcp socket to", end.remote, e))?;
-    let to = SockaddrIn::from(SocketAddrV4::new(remote, end.remote.port()));
+    let to = SockaddrStorage::from(end.remote);
     let mut outcome = connect_to(socket.as_raw_fd(), &to);
     while outcome == Err(nix::Error::EINTR) {
         // Waits for the same connection.

@@ -7,12 +7,14 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 
+use measure::FrameSize;
+
 use super::line::{Arrival, Inbound, Line, Outbound, judge};
 use super::reflector::{Orders, Reflection};
-use super::{EchoServerReport, Requests};
+use super::{EchoServerReport, Requests, fit_frame};
 use crate::socket::{self, TICK, is_away, is_pause};
 use crate::{End, FlowError, Identity, clock, stamp};
-use wire::Probe;
+use wire::{Probe, UdpHeader};
 
 /// Receive buffer for answers of an open loop while the receiving thread waits to run.
 const RECEIVE_BUFFER_OCTETS: usize = 4 << 20;
@@ -24,13 +26,13 @@ pub(super) fn connect(end: &End<Requests>, stamped: bool) -> Result<Line, FlowEr
     socket
         .connect(end.remote)
         .map_err(|e| FlowError::kernel("connect udp socket to", end.remote, e))?;
-    prepare(&socket).map_err(|e| FlowError::kernel("set up udp socket to", end.remote, e))?;
+    prepare(&socket, end).map_err(|e| FlowError::kernel("set up udp socket to", end.remote, e))?;
     if stamped {
         stamp::request(&socket)
             .map_err(|e| FlowError::kernel("ask for stamps on udp socket to", end.remote, e))?;
     }
     let socket = Arc::new(socket);
-    let payload = end.flow.asked.frame_size.udp_payload_v4() as usize;
+    let (frame_size, payload) = frame(end);
     Ok(Line {
         outbound: Box::new(Sender {
             socket: Arc::clone(&socket),
@@ -45,15 +47,20 @@ pub(super) fn connect(end: &End<Requests>, stamped: bool) -> Result<Line, FlowEr
             // One octet more than expected, so that a longer datagram shows.
             buffer: vec![0; payload + 1],
         }),
-        frame_size: end.flow.asked.frame_size,
+        frame_size,
         segment: None,
         lossy: true,
         remote: end.remote,
     })
 }
 
-fn prepare(socket: &UdpSocket) -> io::Result<()> {
-    socket::dont_fragment(socket)?;
+/// Size of a frame, and of the payload in it.
+fn frame(end: &End<Requests>) -> (FrameSize, usize) {
+    fit_frame(end.flow.asked.frame_size, end.peer(), UdpHeader::LEN, Probe::LEN)
+}
+
+fn prepare(socket: &UdpSocket, end: &End<Requests>) -> io::Result<()> {
+    socket::dont_fragment(socket, end.local.is_ipv6())?;
     socket::bound_waits(socket, TICK)?;
     socket::enlarge_receive_buffer(socket, RECEIVE_BUFFER_OCTETS);
     Ok(())
@@ -105,7 +112,7 @@ impl Inbound for Receiver {
 pub(super) fn bind(end: &End<Requests>) -> Result<UdpSocket, FlowError> {
     let socket = UdpSocket::bind(SocketAddr::new(end.local, 0))
         .map_err(|e| FlowError::kernel("bind udp socket to", end.local, e))?;
-    prepare(&socket).map_err(|e| FlowError::kernel("set up udp socket on", end.local, e))?;
+    prepare(&socket, end).map_err(|e| FlowError::kernel("set up udp socket on", end.local, e))?;
     Ok(socket)
 }
 
@@ -116,7 +123,7 @@ pub(super) fn reflect(
     end: &End<Requests>,
     orders: &Orders,
 ) -> Result<EchoServerReport, FlowError> {
-    let payload = end.flow.asked.frame_size.udp_payload_v4() as usize;
+    let (frame_size, payload) = frame(end);
     let mut buffer = vec![0; payload + 1];
     let mut reflection = Reflection::new(end.identity);
     let mut asker: Option<SocketAddr> = None;
@@ -141,7 +148,7 @@ pub(super) fn reflect(
             // The way back is down: the client sees a loss, and the link's counters explain it.
             Err(e) if is_pause(&e) || is_away(&e) => {}
             Err(e) if socket::is_too_long(&e) => {
-                return Err(super::line::too_long(end.flow.asked.frame_size, source));
+                return Err(super::line::too_long(frame_size, source));
             }
             Err(e) => return Err(FlowError::kernel("answer", source, e)),
         }

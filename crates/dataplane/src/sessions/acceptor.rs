@@ -17,7 +17,6 @@ use super::opener;
 use super::table::Table;
 use super::{Readiness, is_over};
 use crate::hello::{self, Hello};
-use crate::newcomers::same_host;
 use crate::socket::is_pause;
 use crate::{End, FlowError, Halt, Side, Window, clock};
 
@@ -113,7 +112,7 @@ impl Acceptor {
                 }
                 Err(e) => return Err(FlowError::kernel("accept at port", self.port, e)),
             };
-            if !same_host(from.ip(), self.end.peer()) || tcp.set_nonblocking(true).is_err() {
+            if !self.end.may_answer(from.ip()) || tcp.set_nonblocking(true).is_err() {
                 record.rejected.foreign += 1;
                 continue;
             }

@@ -5,7 +5,7 @@
 
 use super::SpecProblem;
 use measure::{FrameRate, FrameSize, Nanos};
-use trial::{Backend, Headers, Offloads, Reception};
+use trial::{Backend, Headers, Offloads, Protocol, Reception};
 
 /// Needs of a study. The default suits any testbed with agents on every host.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -26,6 +26,8 @@ pub struct Needs {
     pub senders: u16,
     /// True if flows are connections, which take more memory than datagrams.
     pub connections: bool,
+    /// Protocols without which no trial is valid; UDP if none is named.
+    pub protocols: Vec<Protocol>,
     /// Offloads of the hosts during trials.
     pub offloads: Offloads,
     /// Hosts that need an agent.
@@ -37,6 +39,12 @@ pub struct Needs {
 }
 
 impl Needs {
+    /// True if trials need flows of this protocol.
+    pub fn carries(&self, protocol: Protocol) -> bool {
+        let unnamed = self.protocols.is_empty() && protocol == Protocol::Udp;
+        unnamed || self.protocols.contains(&protocol)
+    }
+
     /// Refuses super-frames for even gaps: they leave at line rate, which is no constant load.
     pub(super) fn check_bursts(&self) -> Result<(), SpecProblem> {
         match (self.backend, self.even_gaps) {

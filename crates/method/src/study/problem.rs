@@ -49,6 +49,12 @@ pub enum SpecProblem {
         /// The port.
         port: String,
     },
+    /// A port has no IPv4 address, and frames of IPv4 are asked for.
+    #[error("find an IPv4 address on port `{port}`")]
+    OnlyIpv6 {
+        /// The port.
+        port: String,
+    },
     /// Fewer hosts at the devices than the study's flows need.
     #[error("find {needed} hosts at the devices of testbed `{testbed}`, which has {found}")]
     TooFewHosts {
@@ -312,6 +318,9 @@ impl SpecProblem {
                     .to_owned()
             }
             Self::NoIpv6 { .. } => "give it an `address6` in the testbed file, or use IPv4".to_owned(),
+            Self::OnlyIpv6 { .. } => {
+                "measure over IPv6: `--ipv6`, or `ipv6 = true` in a plan".to_owned()
+            }
             Self::Bursts { .. } => {
                 "use it for floods only, and `auto` for everything else".to_owned()
             }

@@ -5,10 +5,11 @@
 use measure::{FrameMix, FrameSize};
 
 use super::StudySpec;
+use super::buffer::Mtu;
 
 impl StudySpec {
-    /// Shortens all frames of `latency` and `forwarding` to at most `most`, and returns the sizes
-    /// that were longer. Sizes that become alike are measured once.
+    /// Shortens all frames of `latency`, `forwarding` and `buffer` to at most `most`, and returns the
+    /// sizes that were longer. Sizes that become alike are measured once.
     pub fn shorten_frames(&mut self, most: FrameSize) -> Vec<FrameSize> {
         let mut longer = Vec::new();
         let mut shorten = |size: FrameSize| {
@@ -37,6 +38,11 @@ impl StudySpec {
                     }
                 }
                 spec.frames = frames;
+            }
+            Self::Buffer(spec) => {
+                spec.background_size = shorten(spec.background_size);
+                let octets = spec.mtu.get().min(most.mtu());
+                spec.mtu = Mtu::new(octets).unwrap_or(spec.mtu);
             }
             _ => {}
         }

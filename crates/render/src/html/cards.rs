@@ -77,7 +77,10 @@ fn answer(answer: &Answer) -> AnswerView {
     };
     AnswerView {
         case: answer.case.clone(),
-        value: value.to_owned(),
+        // A sign stays on its number's line.
+        value: ["≥", "≤", "<"].iter().fold(value.to_owned(), |value, sign| {
+            value.replace(&format!("{sign} "), &format!("{sign}\u{a0}"))
+        }),
         unit: unit.to_owned(),
         interval: headline.interval.clone(),
         confidence: headline.confidence.clone(),

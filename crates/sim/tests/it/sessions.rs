@@ -2,8 +2,11 @@
 
 use measure::{FrameRate, Rate};
 use method::study::Finding as _;
+use method::study::sessions::{MostConnections, OpeningRate};
 use method::{SessionsSpec, SessionsTest};
 use page::{Figure, Key, Metric, Verdict};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64;
 use sim::{HostModel, VirtualTestbed};
 
 use crate::trials::profile;
@@ -13,16 +16,21 @@ const RATE: Rate = Rate(1_000_000_000);
 fn measure(tests: &[SessionsTest], text: &str) -> Vec<Figure> {
     let spec = SessionsSpec {
         tests: tests.to_vec(),
-        most: method::study::sessions::MostConnections::known(20_000),
+        most: MostConnections::known(20_000),
         blocks: method::Blocks::known(6),
         ..SessionsSpec::quick()
     };
+    measure_by(&spec, 60_000.0, text)
+}
+
+/// Figures over hosts that send at most so many frames a second.
+fn measure_by(spec: &SessionsSpec, sends: f64, text: &str) -> Vec<Figure> {
     let text = format!(
         "name = \"firewall\"\nports = 2\nrate = \"{}bit\"\nlink_delay = \"10us\"\n\
          buffer = {{ per_port = \"1MiB\" }}\n{text}\n",
         RATE.0
     );
-    let hosts = HostModel { sends_at_most: Some(FrameRate(60_000.0)), ..HostModel::ideal(2) };
+    let hosts = HostModel { sends_at_most: Some(FrameRate(sends)), ..HostModel::ideal(2) };
     let mut testbed = VirtualTestbed::new("sim:known", profile(&text), hosts, 1);
     spec.run(&mut testbed, 7).expect("every trial runs").rows()
 }
@@ -85,4 +93,75 @@ fn what_a_device_adds_to_a_handshake_is_its_latency_there_and_back() {
     // The direct cable is as long as both of the device's.
     assert!((199_000.0..=203_000.0).contains(&value), "{value}");
     assert_eq!(added.verdict, Verdict::DeviceLimited, "{added:#?}");
+}
+
+fn full() -> bool {
+    std::env::var("SWITCHMARK_TESTS").is_ok_and(|level| level == "full")
+}
+
+/// Frames a second of a tester that is no limit here: two for each connection.
+const FAST: f64 = 400_000.0;
+
+/// Seconds of the trials that decide a rate.
+const FINAL_S: f64 = 2.0;
+
+/// Prints a limit with its bracket; true if the bracket holds it. A burst passes beside the rate.
+/// What claims more than it knows fails at once.
+fn holds(name: &str, figure: &Figure, least: f64, most: f64) -> bool {
+    let (low, high) = (figure.low.unwrap_or(0.0), figure.high);
+    let shown = high.map_or_else(|| "none".to_owned(), |high| format!("{high:.0}"));
+    let verdict = figure.verdict;
+    println!("| {name} | {least:.0} | {low:.0} | {shown} | {verdict:?} |");
+    let holds = low <= most && high.is_none_or(|high| high >= least);
+    assert!(holds || verdict != Verdict::DeviceLimited, "{least}…{most}: {figure:#?}");
+    holds
+}
+
+#[test]
+fn random_limits_are_in_their_brackets() {
+    let count = if full() { 20 } else { 3 };
+    let mut rng = Pcg64::seed_from_u64(20_261_128);
+    let mut between = |least: f64, most: f64| (least * (most / least).powf(rng.random())).round();
+    let (mut held, mut asked) = (0, 0);
+    for number in 0..count {
+        let (rate, burst) = (between(200.0, 50_000.0), between(1.0, 50.0));
+        let limited = format!("sessions = {{ per_second = {rate}, burst = {burst} }}");
+        let spec = SessionsSpec { tests: vec![SessionsTest::Rate], ..SessionsSpec::quick() };
+        let figures = measure_by(&spec, FAST, &limited);
+        let figure = only(&figures, Metric::ConnectionRate, "device");
+        held += i32::from(holds("connections/s", &figure, rate, rate + burst / FINAL_S));
+        let most = if full() { 200_000.0 } else { 10_000.0 };
+        let table = between(1_000.0, most);
+        let spec = SessionsSpec {
+            tests: vec![SessionsTest::Concurrent],
+            most: MostConnections::known(400_000),
+            opening: Some(OpeningRate::known(50_000.0)),
+            ..spec
+        };
+        let figures = measure_by(&spec, FAST, &format!("sessions = {{ table = {table} }}"));
+        let figure = only(&figures, Metric::Connections, "device");
+        held += i32::from(holds("at once", &figure, table, table));
+        asked += 2;
+        println!("{number}: {held} of {asked}");
+    }
+    assert!(20 * held >= 19 * asked, "{held} of {asked}");
+}
+
+#[test]
+fn a_million_connections_at_once() {
+    let (most, table) = if full() { (1_000_000, 800_000) } else { (10_000, 8_000) };
+    let spec = SessionsSpec {
+        tests: vec![SessionsTest::Concurrent],
+        most: MostConnections::known(most),
+        opening: Some(OpeningRate::known(100_000.0)),
+        ..SessionsSpec::quick()
+    };
+    let figures = measure_by(&spec, FAST, "");
+    let held = only(&figures, Metric::Connections, "device");
+    assert_eq!((held.value, held.high), (Some(most as f64), None), "{held:#?}");
+    assert_eq!(held.text(Key::Bound), Some("at-least"));
+    let figures = measure_by(&spec, FAST, &format!("sessions = {{ table = {table} }}"));
+    let held = only(&figures, Metric::Connections, "device");
+    assert!(holds("at once", &held, f64::from(table), f64::from(table)), "{held:#?}");
+    assert_eq!(held.verdict, Verdict::DeviceLimited, "{held:#?}");
 }

@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 
 use measure::{FrameSize, Nanos};
 use method::StudySpec;
-use trial::PortRef;
+use trial::{PortRef, Protocol};
 
 use super::Failure;
 use crate::config::ConfigError;
 use crate::config::resolved::{Source, Testbed as Place};
-use crate::config::written::{Part, Written};
+use crate::config::written::Part;
 use crate::controller::Opened;
 use crate::doctor::{self, Finding, Looked, Spoils, State};
 
@@ -45,7 +45,7 @@ pub fn check(opened: &mut Opened, place: &Place, studies: &[StudySpec]) -> Resul
         if changing { doctor::look_at_hosts(live)? } else { doctor::look(live, Nanos::ZERO)? };
     let bad = || findings.iter().filter(|finding| finding.state == State::Bad);
     let refused: Vec<ConfigError> =
-        bad().filter_map(|finding| refusal(finding, &place.written, changing)).collect();
+        bad().filter_map(|finding| refusal(finding, place, studies)).collect();
     let Some(first) = one_error(&refused, &place.name) else {
         let directions = findings.iter().filter(|finding| finding.check == doctor::DIRECTIONS);
         let directions = directions.map(|finding| finding.found.clone()).collect();
@@ -76,14 +76,26 @@ fn is_changing(study: &StudySpec) -> bool {
     varied || study.campaign().is_some()
 }
 
-fn refusal(finding: &Finding, written: &Written, changing: bool) -> Option<ConfigError> {
-    let Spoils::Everything { of, part } = &finding.spoils else { return None };
-    if changing && *part == Part::Cable {
+fn refusal(finding: &Finding, place: &Place, studies: &[StudySpec]) -> Option<ConfigError> {
+    let (of, part) = match &finding.spoils {
+        Spoils::Everything { of, part } => (of, *part),
+        Spoils::Flows { protocol, of } if carry(studies, *protocol) => (of, Part::Address),
+        Spoils::Flows { .. } | Spoils::Figures => return None,
+    };
+    if part == Part::Cable && studies.iter().any(is_changing) {
         return None;
     }
     let hint = finding.fix.as_deref().unwrap_or_default();
     let message = format!("{}: {}: {}", finding.place, finding.check, finding.found);
-    Some(written.error(of, *part, &message, hint))
+    Some(place.written.error(of, part, &message, hint))
+}
+
+/// True if a study, or one of a campaign, needs flows of this protocol.
+fn carry(studies: &[StudySpec], protocol: Protocol) -> bool {
+    studies.iter().any(|study| match study {
+        StudySpec::Campaign(campaign) => carry(&campaign.studies, protocol),
+        study => study.needs().carries(protocol),
+    })
 }
 
 /// Joins all of them, the first as the error.

@@ -196,6 +196,7 @@ fn hosts_of(file: &TestbedFile, source: &SourceText, base: &Path) -> Result<Host
     let of = |host| host_of(host, file, &own);
     let hosts = file.host.iter().map(of).collect::<Result<Vec<_>, _>>()?;
     addresses::are_unique(&file.host, &hosts)?;
+    addresses::are_alike(&file.host, &hosts)?;
     let devices = devices::devices(&file.device);
     let hooks = devices::hooks(&file.device)?;
     let accounts = devices::accounts(&file.device, base)?;
@@ -331,7 +332,7 @@ fn port_of(port: &PortFile, file: &TestbedFile, own: Option<&Own>) -> Result<Hos
     Ok(HostPort {
         name: port.name.get_ref().clone(),
         interfaces: vec![port.name.get_ref().clone()],
-        address: own.map_or_else(|| addresses::v4(&port.address), |own| Ok(own.address))?,
+        address: own.map_or_else(|| addresses::of_port(&port.address), |own| Ok(own.address))?,
         address6: port.address6.as_ref().map(addresses::v6).transpose()?,
         blocks: blocks.into_iter().flatten().collect(),
         cable: cable_of(&port.cable, file)?,

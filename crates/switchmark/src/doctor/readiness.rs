@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use agents::controller::Proof;
 use agents::protocol::{Examination, Link, PortExamination, Setting};
 use serde::Serialize;
-use trial::Topology;
 use trial::topology::PortRef;
+use trial::{Protocol, Topology};
 
 pub use cables::DIRECTIONS;
 pub(super) use hosts::BUSY;
@@ -74,6 +74,13 @@ pub enum Spoils {
         /// Part of its entry in the file.
         part: Part,
     },
+    /// Flows of one protocol.
+    Flows {
+        /// The protocol.
+        protocol: Protocol,
+        /// A port, as the file names it.
+        of: String,
+    },
 }
 
 /// Result of all checks of a testbed's hosts.
@@ -95,6 +102,10 @@ impl Finding {
     /// Marks it as preventing any measurement.
     fn prevents_all(self, of: &str, part: Part) -> Self {
         Self { spoils: Spoils::Everything { of: of.to_owned(), part }, ..self }
+    }
+
+    fn prevents_flows(self, protocol: Protocol, of: &str) -> Self {
+        Self { spoils: Spoils::Flows { protocol, of: of.to_owned() }, ..self }
     }
 
     fn fixed_by(mut self, command: impl Into<String>, settings: Vec<Setting>) -> Self {

@@ -282,3 +282,48 @@ fn sheets_of(page: &Path, scratch: &Scratch) -> usize {
     };
     (0..octets.len()).filter(|at| is_page(&octets[*at..])).count()
 }
+
+/// Plan of `docs/start/home-router.md`, in virtual time and short.
+const HOME_ROUTER: &str = r#"
+testbed = "sim:software-bridge,hosts=2,rate=100Mbit,cabling=device"
+seed = 1
+[[study]]
+tcp = { duration = "1s", blocks = 4 }
+[[study]]
+latency = { protocols = ["udp"], sizes = [128], duration = "20ms", blocks = 4 }
+[[study]]
+sessions = { tests = ["rate", "concurrent"], most = 2000, duration = "100ms", final_duration = "100ms" }
+"#;
+
+/// One card of a page.
+#[derive(Debug, serde::Deserialize)]
+struct Card {
+    question: String,
+    value: String,
+    /// Where its first answer ends, in pixels from the page's top.
+    bottom: f64,
+}
+
+#[test]
+fn the_answers_about_a_home_router_are_seen_on_one_screen() {
+    if !browser::is_there("the answers about a home router") {
+        return;
+    }
+    const CARDS: &str = r#"(frame) => [...frame.contentDocument.querySelectorAll(".card")].map((card) => ({
+        question: card.querySelector("h2").innerText,
+        value: card.querySelector(".first .number").innerText,
+        bottom: card.querySelector(".first").getBoundingClientRect().bottom,
+    }))"#;
+    let scratch = Scratch::new("page-home-router");
+    std::fs::write(scratch.path("plan.toml"), HOME_ROUTER).expect("a plan");
+    page(&scratch, &["run", "plan.toml"]);
+    let frames = [("page.html".to_owned(), browser::SCREENS[0])];
+    let cards: Vec<Vec<Card>> = browser::looked_at(&scratch, &frames, "() => true", CARDS);
+    let questions: Vec<&str> = cards[0].iter().map(|card| card.question.as_str()).collect();
+    let expected =
+        ["Line rate by TCP?", "RTT under TCP", "RTT", "New connections", "Connections at once"];
+    assert_eq!(questions, expected);
+    let screen = f64::from(browser::SCREENS[0].1);
+    let is_seen = |card: &&Card| !card.value.is_empty() && card.bottom < screen;
+    assert_eq!(cards[0].iter().filter(is_seen).count(), expected.len(), "{cards:?}");
+}

@@ -39,6 +39,7 @@ mod other_traffic;
 #[path = "../program/mod.rs"]
 mod program;
 mod rfc2544;
+mod routers;
 mod senders;
 mod sessions;
 mod ssh;

@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 use crate::harness::spaces::{Spaces, cable, call, host_table, ip, space};
-use crate::harness::{self, Scratch, alone, switchmark};
+use crate::harness::{self, Scratch, alone, full, switchmark};
 
 /// Prefix of the router's rules: what begins inside passes, and its answers.
 const LETS_OUT: &[&str] = &[
@@ -79,6 +79,20 @@ impl Home {
     }
 }
 
+impl Home {
+    /// Intervals of a metric's figures, in their order; of quantiles, the medians.
+    fn intervals(&self, words: &[&str], metric: &str) -> Vec<[f64; 2]> {
+        let document = harness::json(&self.ask(words));
+        let rows = document["figures"].as_array().expect("figures").iter();
+        let is_it = |row: &&Value| {
+            row["metric"] == metric
+                && row["quantile"].as_f64().is_none_or(|quantile| quantile == 0.5)
+        };
+        let ends = |row: &Value| Some([row["low"].as_f64()?, row["high"].as_f64()?]);
+        rows.filter(is_it).filter_map(ends).collect()
+    }
+}
+
 fn stderr_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
@@ -86,6 +100,9 @@ fn stderr_of(output: &Output) -> String {
 const LATENCY: &[&str] = &["latency", "--blocks", "2", "--size", "128", "-t", "0.1"];
 const TCP: &[&str] = &["tcp", "--blocks", "2", "-t", "0.3", "-O", "0.1"];
 const FLOOD: &[&str] = &["forwarding", "--flood", "--blocks", "2", "--size", "256", "-t", "0.2"];
+
+const SESSIONS: &[&str] =
+    &["sessions", "--test", "concurrent", "--most", "200", "--opening", "500", "--hold", "100ms"];
 
 /// Both ways have figures, though one end only may begin.
 fn both_ways_are_measured(home: &Home) {
@@ -118,9 +135,41 @@ fn behind_a_router_that_masquerades_both_ways_are_measured() {
         assert!(stderr_of(&output).contains(words), "{words}");
     }
     both_ways_are_measured(&home);
+    let held = home.values(SESSIONS, "connections", "path");
+    assert_eq!(held, [("device".to_owned(), 200.0)], "connections from its other address count");
     let refused = home.ask(&[LATENCY, &["--direction", "reverse"]].concat());
     assert!(!refused.status.success(), "nobody is let in");
     assert!(stderr_of(&refused).contains("no conversation is let in that way"));
+}
+
+/// Through a router whose ports are limited, so that its processor is no limit.
+#[test]
+fn figures_through_a_nat_are_those_of_the_same_router_without_it() {
+    const TEST: &str = "nat_equal";
+    let Some(_alone) = alone(TEST, &["ip", "nft", "sysctl", "tc"]) else { return };
+    if !full() {
+        eprintln!("skipped: {TEST} takes a minute, and runs under SWITCHMARK_TESTS=full");
+        return;
+    }
+    let intervals = |rules: &[&[&str]]| {
+        let home = Home::new("nat-equal", rules.is_empty(), rules);
+        for port in ["lan", "wan"] {
+            let limit = ["root", "tbf", "rate", "50mbit", "burst", "20kb", "limit", "200kb"];
+            let device = ["netns", "exec", &space("router"), "tc", "qdisc", "add", "dev", port];
+            ip(&[&device[..], &limit].concat());
+        }
+        let tcp = ["tcp", "--blocks", "6", "-t", "1", "-O", "1"];
+        let goodputs = home.intervals(&tcp, "goodput");
+        let latency = ["latency", "--blocks", "6", "--size", "128", "-t", "0.3"];
+        [goodputs, home.intervals(&latency, "rtt")].concat()
+    };
+    let with = intervals(&[LETS_OUT, NAT, &[MASQUERADE]]);
+    let without = intervals(&[]);
+    assert!(with.len() == without.len() && with.len() >= 5, "{with:?}\n{without:?}");
+    for ([low, high], [low_without, high_without]) in with.into_iter().zip(without) {
+        println!("{low:.6e}…{high:.6e} with, {low_without:.6e}…{high_without:.6e} without");
+        assert!(low <= high_without && low_without <= high, "no value in common");
+    }
 }
 
 #[test]

@@ -5,49 +5,92 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64;
 use serde_json::Value;
 
-use crate::harness::spaces::{Spaces, ip, space};
-use crate::harness::{Scratch, alone, find, json, switchmark};
+use crate::harness::spaces::{Spaces, call, ip, space};
+use crate::harness::{Scratch, alone, find, full, json, switchmark};
 
-/// Rate of the line behind the TUN device, in bits a second of IP packets.
-const RATE: f64 = 20e6;
-const MTU: u32 = 1420;
-/// Longest packet that a line with a black hole carries.
+/// Line behind a TUN device.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    /// Bits a second of IP packets.
+    rate: f64,
+    delay_ms: u32,
+    mtu: u32,
+    /// Longest packet that it carries.
+    longest: u32,
+}
+
+const LINE: Line = Line { rate: 20e6, delay_ms: 2, mtu: 1420, longest: 65_535 };
+/// Longest packet of a line with a black hole.
 const HOLE: u32 = 1300;
 
-/// Two hosts joined by TUN devices; the line's program ends when dropped.
+const HOSTS: [&str; 3] = ["left", "right", "third"];
+
+/// Hosts joined by TUN devices; the line's program ends when dropped.
 struct Tun {
     relay: Child,
     _spaces: Spaces,
 }
 
 impl Tun {
-    fn new(longest: u32) -> Self {
-        let spaces = Spaces::new(&["left", "right"]);
+    /// Joins so many hosts; their addresses are in this subnet.
+    fn new(line: Line, hosts: usize, subnet: &str) -> Self {
+        let hosts = &HOSTS[..hosts];
+        let spaces = Spaces::new(hosts);
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/labs/tunnels/relay.py");
         let mut relay = Command::new(find("python3").expect("looked for before"))
-            .args([script, &space("left"), &space("right")])
-            .args([RATE.to_string(), "2".to_owned(), longest.to_string()])
+            .arg(script)
+            .args([line.rate.to_string(), line.delay_ms.to_string(), line.longest.to_string()])
+            .args(hosts.iter().map(|host| space(host)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .expect("python3 starts");
-        let mut line = String::new();
-        BufReader::new(relay.stdout.take().expect("piped")).read_line(&mut line).expect("reads");
+        let mut said = String::new();
+        BufReader::new(relay.stdout.take().expect("piped")).read_line(&mut said).expect("reads");
         let this = Self { relay, _spaces: spaces };
-        assert_eq!(line, "ready\n");
-        for (host, last) in [("left", "1"), ("right", "2")] {
+        assert_eq!(said, "ready\n");
+        for (host, number) in hosts.iter().zip(1..) {
             let host = space(host);
-            ip(&["-n", &host, "address", "add", &format!("198.18.1.{last}/24"), "dev", "tun0"]);
+            let address = format!("{subnet}.{number}/24");
+            ip(&["-n", &host, "address", "add", &address, "dev", "tun0"]);
             // A short queue, so that it overflows within a short trial.
-            let mtu = MTU.to_string();
+            let mtu = line.mtu.to_string();
             let up = ["set", "dev", "tun0", "mtu", &mtu, "txqueuelen", "50", "up"];
             ip(&[&["-n", &host, "link"][..], &up].concat());
         }
         this
     }
+
+    /// Hosts joined by VXLAN over such devices: as its own MTU, it has the line's.
+    fn vxlan(line: Line, hosts: usize) -> Self {
+        let below = Line { mtu: line.mtu + VXLAN_OCTETS, ..line };
+        let this = Self::new(below, hosts, "198.18.2");
+        for (host, number) in HOSTS[..hosts].iter().zip(1..) {
+            let host = space(host);
+            let local = format!("198.18.2.{number}");
+            let kind = ["type", "vxlan", "id", "7", "dev", "tun0", "local", &local];
+            let link = ["-n", &host, "link", "add", "vx0"];
+            ip(&[&link[..], &kind, &["dstport", "4789"]].concat());
+            for other in (1..=hosts).filter(|other| *other != number) {
+                let remote = format!("198.18.2.{other}");
+                let to = ["append", "00:00:00:00:00:00", "dev", "vx0", "dst", &remote];
+                call("bridge", &[&["-n", &host, "fdb"][..], &to].concat());
+            }
+            let address = format!("198.18.1.{number}/24");
+            ip(&["-n", &host, "address", "add", &address, "dev", "vx0"]);
+            let mtu = line.mtu.to_string();
+            ip(&["-n", &host, "link", "set", "dev", "vx0", "mtu", &mtu, "up"]);
+        }
+        this
+    }
 }
+
+/// Octets of VXLAN around an IP packet.
+const VXLAN_OCTETS: u32 = 50;
 
 impl Drop for Tun {
     fn drop(&mut self) {
@@ -79,17 +122,22 @@ fn vxlan() -> Spaces {
     spaces
 }
 
-/// Runs a verb on the two hosts, whose test ports are `tun0` to a device of this kind.
+/// Runs a verb on the first two hosts, whose test ports are `tun0` to a device of this kind.
 fn run(scratch: &Scratch, kind: &str, args: &[&str]) -> Output {
-    let host = |name: &str, namespace: &str, number: u8| {
+    run_on(scratch, ("tun0", kind), 2, args)
+}
+
+/// Runs a verb on so many hosts, whose test ports have this name, to a device of this kind.
+fn run_on(scratch: &Scratch, (port, kind): (&str, &str), hosts: usize, args: &[&str]) -> Output {
+    let host = |(number, namespace): (u8, &&str)| {
         format!(
-            "[[host]]\nname = \"{name}\"\nreach = \"netns:{}\"\n[[host.port]]\nname = \"tun0\"\n\
+            "[[host]]\nname = \"h{number}\"\nreach = \"netns:{}\"\n[[host.port]]\nname = \"{port}\"\n\
              address = \"198.18.1.{number}/24\"\ncable = \"vpn/{number}\"\n",
             space(namespace)
         )
     };
     let device = format!("[[device]]\nname = \"vpn\"\nkind = \"{kind}\"\n");
-    let text = host("h1", "left", 1) + &host("h2", "right", 2) + &device;
+    let text = (1..).zip(&HOSTS[..hosts]).map(host).collect::<String>() + &device;
     std::fs::write(scratch.path("testbed.toml"), text).expect("writes");
     let mut command = Command::new(switchmark());
     command.args(args).arg("--testbed").arg(scratch.path("testbed.toml"));
@@ -117,11 +165,11 @@ fn values(output: &Output, metric: &str, is_it: impl Fn(&Value) -> bool) -> Vec<
 #[test]
 fn over_a_tun_device_each_study_ends_with_an_answer() {
     let Some(_alone) = alone("over_a_tun_device", &["ip", "python3"]) else { return };
-    let (_tun, scratch) = (Tun::new(65_535), Scratch::new("tun"));
+    let (_tun, scratch) = (Tun::new(LINE, 2, "198.18.1"), Scratch::new("tun"));
     let tcp = ["tcp", "-t", "0.7", "-O", "0.3", "--blocks", "2", "--json", "--quiet"];
     let output = run(&scratch, "router", &tcp);
     let goodput = values(&output, "goodput", |_| true);
-    let most = RATE * f64::from(MTU - 52) / f64::from(MTU);
+    let most = LINE.rate * f64::from(LINE.mtu - 52) / f64::from(LINE.mtu);
     assert!(goodput.len() >= 4, "{goodput:?}");
     // Both directions together come to twice as much.
     assert!(goodput.iter().all(|rate| *rate > most / 20.0 && *rate < 2.1 * most), "{goodput:?}");
@@ -129,7 +177,7 @@ fn over_a_tun_device_each_study_ends_with_an_answer() {
     let output = run(&scratch, "router", &[&flood[..], &["--json", "--quiet"]].concat());
     let frames = |figure: &Value| figure["unit"] == "frames/s";
     let rates = values(&output, "received", frames);
-    let line = RATE / 8.0 / f64::from(MTU);
+    let line = LINE.rate / 8.0 / f64::from(LINE.mtu);
     assert!(!rates.is_empty() && rates.iter().all(|rate| *rate < 1.1 * line), "{rates:?}");
     let sizes = ["latency", "--protocol", "icmp,udp", "-t", "0.1", "--blocks", "2"];
     let output = run(&scratch, "router", &sizes);
@@ -140,7 +188,8 @@ fn over_a_tun_device_each_study_ends_with_an_answer() {
 #[test]
 fn a_path_mtu_black_hole_is_named() {
     let Some(_alone) = alone("a_path_mtu_black_hole", &["ip", "python3"]) else { return };
-    let (_tun, scratch) = (Tun::new(HOLE), Scratch::new("hole"));
+    let line = Line { longest: HOLE, ..LINE };
+    let (_tun, scratch) = (Tun::new(line, 2, "198.18.1"), Scratch::new("hole"));
     let wanted = [
         format!("packets above {HOLE} octets vanish between h1 and h2"),
         format!("mtu {HOLE}"),
@@ -168,4 +217,86 @@ fn over_vxlan_the_mtu_is_judged_and_studies_run() {
     ip(&["-n", &space("left"), "link", "set", "eth1", "mtu", "1480"]);
     let doctor = run(&scratch, "switch", &["doctor", "--json", "--quiet"]);
     assert!(stderr_of(&doctor).contains("ip link set dev tun0 mtu 1430"));
+}
+
+/// Studies in a short form each, and the metric of which each has values.
+const STUDIES: [(&str, &str, &[&str]); 4] = [
+    ("tcp", "goodput", &["-t", "1", "-O", "0.5", "--blocks", "2"]),
+    ("latency", "rtt", &["-t", "0.3", "--blocks", "2"]),
+    ("forwarding", "received", &["--flood", "-t", "0.3", "--blocks", "2"]),
+    ("buffer", "goodput", &["-t", "2", "-O", "0.5", "--blocks", "1"]),
+];
+
+/// What is wrong with a study's answer over such a line; `None` if nothing is.
+fn fault(output: &Output, metric: &str, line: Line, around: u32) -> Option<String> {
+    if !output.status.success() {
+        return Some(format!("exit {:?}", output.status.code()));
+    }
+    let document = json(output);
+    let figures = document["figures"].as_array().expect("figures");
+    let own: Vec<&Value> = figures.iter().filter(|figure| figure["metric"] == metric).collect();
+    let values: Vec<f64> = own.iter().filter_map(|figure| figure["value"].as_f64()).collect();
+    if values.len() < own.len() || values.is_empty() {
+        return Some(format!("{} of {} have a value", values.len(), own.len()));
+    }
+    let payload = f64::from(line.mtu - 52) / f64::from(line.mtu + around);
+    let (least, most) = match metric {
+        // Both directions together come to twice as much.
+        "goodput" => (line.rate / 50.0, 2.04 * line.rate * payload),
+        "rtt" => (2e6 * f64::from(line.delay_ms), 1e9),
+        // Of frames, and a little more than their line carried meanwhile: its queue empties.
+        _ => (1.0, 1.05 * line.rate * f64::from(line.mtu + 18) / f64::from(line.mtu)),
+    };
+    let wrong = values.iter().find(|value| !(least..=most).contains(*value));
+    wrong.map(|value| format!("{value} is not within {least}…{most}"))
+}
+
+/// Random lines: at least 19 of 20 answers are valid and possible.
+#[test]
+fn studies_over_random_tunnels_have_answers() {
+    const TEST: &str = "studies_over_random_tunnels";
+    let Some(_alone) = alone(TEST, &["ip", "bridge", "python3"]) else { return };
+    if !full() {
+        eprintln!("skipped: {TEST} takes minutes, and runs under SWITCHMARK_TESTS=full");
+        return;
+    }
+    let mut rng = Pcg64::seed_from_u64(20_261_128);
+    let mut wrong = Vec::new();
+    let mut asked = 0;
+    for number in 0..5 {
+        for kind in ["tun", "vxlan"] {
+            let line = Line {
+                rate: rng.random_range(5e6..30e6_f64).round(),
+                delay_ms: rng.random_range(0..30),
+                mtu: rng.random_range(576..=9000),
+                longest: 65_535,
+            };
+            println!("{number}, {kind}: {line:?}");
+            let (tun, scratch) = match kind {
+                "tun" => (Tun::new(line, 3, "198.18.1"), Scratch::new("random-tun")),
+                _ => (Tun::vxlan(line, 3), Scratch::new("random-vxlan")),
+            };
+            let (device, around) = if kind == "tun" {
+                (("tun0", "router"), 0)
+            } else {
+                (("vx0", "switch"), VXLAN_OCTETS)
+            };
+            for (study, metric, args) in STUDIES {
+                let hosts = if study == "buffer" { 3 } else { 2 };
+                let load = format!("{:.0}bit", line.rate / 5.0);
+                let own = if study == "buffer" { &["--background", &*load][..] } else { &[] };
+                let args =
+                    [&[study][..], args, own, &["--seed", "1", "--json", "--quiet"]].concat();
+                let output = run_on(&scratch, device, hosts, &args);
+                asked += 1;
+                let found = fault(&output, metric, line, around);
+                println!("{number}, {kind}, {study}: {}", found.as_deref().unwrap_or("right"));
+                wrong
+                    .extend(found.map(|why| format!("{number}, {kind}, {study}: {line:?}: {why}")));
+            }
+            drop(tun);
+        }
+    }
+    println!("{} of {asked} are right", asked - wrong.len());
+    assert!(20 * wrong.len() <= asked, "{}", wrong.join("\n"));
 }

@@ -4,9 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use proptest::prelude::*;
 use wire::{
-    EtherType, EthernetHeader, FrameLayout, IcmpEcho, IcmpEchoKind, IpProtocol, Ipv4Header,
-    Ipv6Header, MacAddr, Probe, UdpChecksum, UdpEndpoints, UdpFrame, UdpHeader, VlanTag, WireError,
-    parse_udp_probe,
+    EtherType, EthernetHeader, FrameLayout, IcmpEcho, IcmpEchoKind, IcmpVersion, IpProtocol,
+    Ipv4Header, Ipv6Header, MacAddr, Probe, UdpChecksum, UdpEndpoints, UdpFrame, UdpHeader,
+    VlanTag, WireError, parse_udp_probe,
 };
 
 const LAYOUTS: [FrameLayout; 4] = [
@@ -136,13 +136,14 @@ proptest! {
     }
 
     #[test]
-    fn icmp_echo(reply: bool, identifier: u16, sequence: u16, payload: Vec<u8>) {
+    fn icmp_echo(reply: bool, v6: bool, identifier: u16, sequence: u16, payload: Vec<u8>) {
         let kind = if reply { IcmpEchoKind::Reply } else { IcmpEchoKind::Request };
         let header = IcmpEcho { kind, identifier, sequence };
         let mut message = vec![0; IcmpEcho::LEN];
         message.extend(&payload);
-        header.emit(&mut message);
-        prop_assert_eq!(IcmpEcho::parse(&message), Ok((header, &payload[..])));
+        let version = if v6 { IcmpVersion::V6 } else { IcmpVersion::V4 };
+        header.emit(version, &mut message);
+        prop_assert_eq!(IcmpEcho::parse(version, &message), Ok((header, &payload[..])));
     }
 
     #[test]

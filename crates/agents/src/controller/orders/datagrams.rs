@@ -28,12 +28,15 @@ impl Scene<'_> {
     ) -> Result<Traffic, Failed> {
         check_schedule(flow, datagrams.schedule)?;
         let cpu = |host| self.processor(flow, host);
-        let headers = &datagrams.headers;
+        let mut asked = datagrams.clone();
+        if self.topology.port(own).is_some_and(|port| port.address.is_ipv6()) {
+            asked.headers.version = IpVersion::V6;
+        }
+        let headers = asked.headers;
         let range = |port: &PortRef| match headers.spread.addresses {
             0 | 1 => Ok(None),
             asked => self.block(flow, port, headers.version, asked).map(Some),
         };
-        let mut asked = datagrams.clone();
         let ports = &mut asked.headers.spread;
         ports.source_ports = ports.source_ports.max(1);
         ports.destination_ports = ports.destination_ports.max(1);

@@ -10,7 +10,7 @@ use crate::study::{
     BLOCKS, Blocks, Estimate, Known, Needs, Profile, SpecProblem, Streams, TRIES, Tries, Ways,
 };
 use trial::topology::PortRef;
-use trial::{Subject, Topology};
+use trial::{Protocol, Subject, Topology};
 
 measure::ranged! {
     /// Largest IP packet in octets.
@@ -168,7 +168,12 @@ impl BufferSpec {
 
     /// See [`crate::StudySpec::needs`].
     pub fn needs(&self) -> Needs {
-        Needs { sizes: vec![self.background_size], connections: true, ..Needs::default() }
+        Needs {
+            sizes: vec![self.background_size],
+            connections: true,
+            protocols: vec![Protocol::Udp, Protocol::Tcp],
+            ..Needs::default()
+        }
     }
 
     pub(super) fn ways(&self, topology: &Topology) -> Result<Ways, SpecProblem> {

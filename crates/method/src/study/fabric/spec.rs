@@ -15,7 +15,7 @@ use crate::study::{
     BLOCKS, Between, Blocks, Estimate, Known, Needs, Profile, SpecProblem, TRIES, Tries, Varied,
     Ways,
 };
-use trial::{Carrier, Collective, Subject, Topology};
+use trial::{Carrier, Collective, Protocol, Subject, Topology};
 
 /// Largest message; a receiver holds it until it is complete.
 const LARGEST_MESSAGE: ByteCount = ByteCount(16 << 20);
@@ -196,7 +196,8 @@ impl FabricSpec {
 
     /// See [`crate::StudySpec::needs`].
     pub fn needs(&self) -> Needs {
-        Needs { connections: true, ..Needs::default() }
+        let protocols = vec![Protocol::Udp, Protocol::Tcp];
+        Needs { connections: true, protocols, ..Needs::default() }
     }
 
     fn check_ports(

@@ -9,7 +9,7 @@ use crate::study::tcp::TcpDirection;
 use crate::study::{PacedFrames, SpecProblem, Streams, burst, problem};
 use page::{Condition, Conditions, Key, Unit, numbers, phrase, words};
 use trial::topology::Pair;
-use trial::{Bulk, FlowKind, Schedule};
+use trial::{Bulk, FlowKind, Protocol, Schedule};
 
 /// Background traffic on the path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +42,15 @@ impl Load {
     /// True for TCP.
     pub(super) const fn is_bulk(&self) -> bool {
         matches!(self, Self::Bulk { .. })
+    }
+
+    /// Protocol of the load's flow.
+    pub(super) const fn protocol(&self) -> Option<Protocol> {
+        match self {
+            Self::Idle => None,
+            Self::Datagrams { .. } => Some(Protocol::Udp),
+            Self::Bulk { .. } => Some(Protocol::Tcp),
+        }
     }
 
     /// Refuses a load that no link carries, or without any frames.

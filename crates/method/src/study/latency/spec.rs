@@ -137,7 +137,9 @@ impl LatencySpec {
         let loads: Vec<_> = self.loads.iter().filter_map(Load::frames).collect();
         // The kernel of a server responds to pings.
         let pings = self.protocols.iter().all(|protocol| *protocol == Protocol::Icmp);
+        let carried = self.loads.iter().filter_map(Load::protocol);
         Needs {
+            protocols: self.protocols.iter().copied().chain(carried).collect(),
             sizes: self.sizes.iter().copied().chain(loads.iter().map(|load| load.size)).collect(),
             loads: loads.into_iter().chain(open).collect(),
             agents: if pings { Agents::NotAtServers } else { Agents::Everywhere },

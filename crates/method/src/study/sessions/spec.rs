@@ -11,7 +11,7 @@ use crate::study::{
     BLOCKS, Between, Blocks, Estimate, Known, Needs, Precision, Profile, SpecProblem, TRIES, Tries,
     problem,
 };
-use trial::{Offloads, Subject, Topology};
+use trial::{Offloads, Protocol, Subject, Topology};
 
 measure::ranged! {
     /// Most connections at once that the search tries.
@@ -147,7 +147,8 @@ impl SessionsSpec {
 
     /// See [`crate::StudySpec::needs`].
     pub fn needs(&self) -> Needs {
-        Needs { connections: true, offloads: Self::OFFLOADS, ..Needs::default() }
+        let (offloads, protocols) = (Self::OFFLOADS, vec![Protocol::Tcp]);
+        Needs { connections: true, offloads, protocols, ..Needs::default() }
     }
 
     /// Paths of the trials.

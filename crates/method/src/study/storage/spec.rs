@@ -12,7 +12,7 @@ use crate::study::{
     BLOCKS, Between, Blocks, Bypass, Estimate, Known, Needs, Profile, TRIES, Tries, Way, Ways,
     varied,
 };
-use trial::{QueueDepth, Result, Storage, Subject, Topology};
+use trial::{Protocol, QueueDepth, Result, Storage, Subject, Topology};
 
 /// Additional time in which fio starts, connects and ends; its server must wait for that.
 pub(super) const AROUND_FIO: Nanos = Nanos::from_millis(1500);
@@ -102,7 +102,8 @@ impl StorageSpec {
     /// See [`crate::StudySpec::needs`].
     pub fn needs(&self) -> Needs {
         // Messages are segmented by their carrier.
-        Needs { connections: true, bypass: Bypass::Recorded, ..Needs::default() }
+        let (bypass, protocols) = (Bypass::Recorded, vec![Protocol::Tcp]);
+        Needs { connections: true, bypass, protocols, ..Needs::default() }
     }
 
     /// Paths on a testbed.

@@ -10,7 +10,7 @@ use crate::study::{
     Agents, BLOCKS, Between, Blocks, Estimate, Known, Needs, Profile, SpecProblem, Streams, TRIES,
     Tries, problem, varied,
 };
-use trial::{Offloads, Result, Subject, Topology};
+use trial::{Offloads, Protocol, Result, Subject, Topology};
 
 /// Request of the tcp study, fully resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -122,6 +122,7 @@ impl TcpSpec {
     pub fn needs(&self) -> Needs {
         Needs {
             connections: true,
+            protocols: vec![Protocol::Tcp],
             offloads: Self::OFFLOADS,
             agents: Agents::NotAtServers,
             printed_after: Some(self.omit),

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use trial::topology::{AddressBlock, Host, PortRef};
+use trial::topology::{AddressBlock, Host, HostPort, PortRef};
 
 use super::HostFile;
 use crate::config::source::Fault;
@@ -82,8 +82,8 @@ fn place_of<T: PartialEq>(all: &mut Vec<T>, one: T) -> usize {
     })
 }
 
-/// An IPv4 address; the prefix is checked and left to the host.
-pub(super) fn v4(text: &Text) -> Result<IpAddr, Fault> {
+/// A port's address; the prefix is checked and left to the host.
+pub(super) fn of_port(text: &Text) -> Result<IpAddr, Fault> {
     let fault = |message: String| {
         Fault::new(
             text.span(),
@@ -92,17 +92,14 @@ pub(super) fn v4(text: &Text) -> Result<IpAddr, Fault> {
         )
     };
     let (address, prefix) = split(text).map_err(&fault)?;
-    if address.is_ipv6() {
-        return Err(Fault::new(
-            text.span(),
-            format!("`{address}` is an IPv6 address"),
-            "give the port an IPv4 `address`, and this one as its `address6`",
-        ));
+    if matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local()) {
+        return Err(fault(format!("`{address}` is link-local, and leads nowhere by itself")));
     }
-    match prefix {
-        1..=31 => Ok(address),
-        _ => Err(fault(format!("`{prefix}` is not a prefix length from 1 to 31"))),
+    let longest = if address.is_ipv6() { 127 } else { 31 };
+    if (1..=longest).contains(&prefix) {
+        return Ok(address);
     }
+    Err(fault(format!("`{prefix}` is not a prefix length from 1 to {longest}")))
 }
 
 /// An IPv6 address; the prefix is checked and left to the host.
@@ -161,6 +158,23 @@ fn split(text: &Text) -> Result<(IpAddr, u8), String> {
     let address = address.parse().map_err(|_| format!("`{address}` is not an IP address"))?;
     let prefix = prefix.parse().map_err(|_| format!("`{prefix}` is not a prefix length"))?;
     Ok((address, prefix))
+}
+
+/// Checks that all ports' addresses are of one IP version.
+pub(super) fn are_alike(files: &[HostFile], hosts: &[Host]) -> Result<(), Fault> {
+    let ports =
+        || files.iter().zip(hosts).flat_map(|(file, host)| file.port.iter().zip(&host.ports));
+    let is_v6 = |port: &HostPort| port.address.is_ipv6();
+    let Some((_, first)) = ports().next() else { return Ok(()) };
+    let Some((text, other)) = ports().find(|(_, port)| is_v6(port) != is_v6(first)) else {
+        return Ok(());
+    };
+    let v6 = if is_v6(first) { first.address } else { other.address };
+    Err(Fault::new(
+        text.address.span(),
+        format!("`{}` and `{}` cannot reach each other", other.address, first.address),
+        format!("give all ports an IPv4 `address` (and {v6} as `address6`), or all an IPv6 one"),
+    ))
 }
 
 /// Checks that no two ports have the same address.

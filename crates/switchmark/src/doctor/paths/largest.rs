@@ -30,6 +30,8 @@ pub struct Largest {
     /// True if the sender is told of a larger packet by an ICMP error, as path MTU discovery needs
     /// (RFC 1191 section 3); false if larger ones vanish (RFC 2923 section 2.1).
     pub is_reported: bool,
+    /// True if the packets are IPv6.
+    pub ipv6: bool,
 }
 
 /// Finds the largest packet that arrives, in the first direction that carries no full-size one;
@@ -51,7 +53,8 @@ pub(super) fn find(
         // Where the kernel knows a smaller path MTU, it refuses to send.
         let is_reported = full.is_none();
         let octets = search(testbed, &pair, passage.full_size)? - FRAMING;
-        return Ok(Some(Largest { pair, octets, is_reported }));
+        let ipv6 = passage.to_address.is_ipv6();
+        return Ok(Some(Largest { pair, octets, is_reported, ipv6 }));
     }
     Ok(None)
 }

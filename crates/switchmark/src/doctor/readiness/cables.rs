@@ -9,8 +9,8 @@ use agents::protocol::{Examination, Setting};
 use dataplane::iperf3;
 use measure::quantile::upper_median;
 use page::Unit;
-use trial::Topology;
 use trial::topology::{CableEnd, DeviceKind, Host, HostPort, Opening, PortRef, Runs};
+use trial::{Protocol, Topology};
 
 use super::{Finding, State, link_of, tunnels};
 use crate::config::written::Part;
@@ -251,7 +251,7 @@ pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
         all.push(tunnels::path_mtu(&place, largest));
     } else if passage.small {
         let what = format!("pings in frames of {} octets", passage.full_size);
-        let payload = passage.full_size.saturating_sub(46);
+        let payload = passage.full_size.saturating_sub(if to.is_ipv6() { 66 } else { 46 });
         all.push(passes(
             "path MTU",
             passage.full,
@@ -261,7 +261,11 @@ pub(super) fn passage(passage: &Passage) -> Vec<Finding> {
     }
     match passage.server {
         Some(port) => all.push(server(&place, passage, port)),
-        None if pings || datagrams => all.push(firewall(&place, passage, datagrams)),
+        None if pings || datagrams || passage.opens_tcp() => {
+            all.push(firewall(&place, passage, datagrams));
+            let asked = passage.forward.is_some() && !passage.from_outside;
+            all.extend((asked && !passage.opens_tcp()).then(|| closed_to_tcp(&place, passage)));
+        }
         None => {}
     }
     all.extend(passage.one_sided().map(|ways| directions(&place, ways)));
@@ -287,14 +291,28 @@ fn firewall(place: &str, passage: &Passage, passes: bool) -> Finding {
             .prevents_all(&to.to_string(), Part::Address);
     }
     let found = format!("{WHAT} do not pass {}", neither_way(passage));
-    let fix = format!(
-        "nft list ruleset on {}, on {} and on what is between, and let UDP through one way at \
-         least",
-        from.host, to.host
+    Finding::new(place, "firewall", State::Bad, found)
+        .fixed_by(let_through(passage, "UDP"), Vec::new())
+        .prevents_flows(Protocol::Udp, &to.to_string())
+}
+
+/// Reports that TCP opens from neither end, while something else passes.
+fn closed_to_tcp(place: &str, passage: &Passage) -> Finding {
+    let (from, to) = (&passage.from, &passage.to);
+    let found = format!(
+        "TCP connections to a free port do not open from {from} to {to}, nor from {to} to {from}"
     );
     Finding::new(place, "firewall", State::Bad, found)
-        .fixed_by(fix, Vec::new())
-        .prevents_all(&to.to_string(), Part::Address)
+        .fixed_by(let_through(passage, "TCP"), Vec::new())
+        .prevents_flows(Protocol::Tcp, &to.to_string())
+}
+
+fn let_through(passage: &Passage, protocol: &str) -> String {
+    format!(
+        "nft list ruleset on {}, on {} and on what is between, and let {protocol} through one way at \
+         least",
+        passage.from.host, passage.to.host
+    )
 }
 
 /// Both ways, and what the agents say of them.

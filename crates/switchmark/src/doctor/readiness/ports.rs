@@ -2,7 +2,7 @@
 //!
 //! Pure. Never asks the host.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
 use agents::protocol::{Interrupt, Link, PortExamination, Setting};
 use trial::topology::HostPort;
@@ -54,7 +54,7 @@ fn address(place: &str, interface: &str, port: &HostPort, known: &PortExaminatio
     let wanted = port.address.to_string();
     // All of 127.0.0.0/8 is a host's own where any of it is (RFC 1122 section 3.2.1.3).
     let is_there =
-        |own: &Ipv4Addr| *own == port.address || own.is_loopback() && port.address.is_loopback();
+        |own: &IpAddr| *own == port.address || own.is_loopback() && port.address.is_loopback();
     if known.addresses.iter().any(is_there) {
         return Finding::new(place, "address", State::Good, wanted);
     }
@@ -67,8 +67,9 @@ fn address(place: &str, interface: &str, port: &HostPort, known: &PortExaminatio
             have.collect::<Vec<_>>().join(" ")
         }
     );
+    let prefix = if port.address.is_ipv6() { 64 } else { 24 };
     Finding::new(place, "address", State::Bad, found)
-        .fixed_by(format!("ip address add {wanted}/24 dev {interface}"), Vec::new())
+        .fixed_by(format!("ip address add {wanted}/{prefix} dev {interface}"), Vec::new())
         .prevents_all(place, Part::Address)
 }
 

@@ -67,7 +67,7 @@ pub(super) fn of_port(place: &str, port: &HostPort, known: &PortExamination) -> 
 /// Reports a path that carries packets up to a length only.
 pub(super) fn path_mtu(place: &str, largest: &Largest) -> Finding {
     const CHECK: &str = "path MTU";
-    let Largest { octets, is_reported, pair } = largest;
+    let Largest { octets, is_reported, pair, ipv6 } = largest;
     let [from, to] = [&pair.from, &pair.to];
     let fix =
         format!("ip link set dev {} mtu {octets} on {}, and likewise {to}", from.port, from.host);
@@ -78,14 +78,15 @@ pub(super) fn path_mtu(place: &str, largest: &Largest) -> Finding {
         );
         return Finding::new(place, CHECK, State::Doubtful, found).fixed_by(fix, Vec::new());
     }
-    let mss = octets.saturating_sub(40);
+    let (headers, error) = if *ipv6 { (60, "ICMPv6 type 2") } else { (40, "ICMP type 3 code 4") };
+    let mss = octets.saturating_sub(headers);
     let found = format!(
         "packets above {octets} octets vanish between {} and {}, and no ICMP error says so: TCP stalls \
          once its segments are full",
         from.host, to.host
     );
     let others = format!(
-        "; or let ICMP type 3 code 4 through, or lower the MSS on the way: nft add rule inet filter \
+        "; or let {error} through, or lower the MSS on the way: nft add rule inet filter \
          forward tcp flags syn tcp option maxseg size set {mss}"
     );
     Finding::new(place, CHECK, State::Bad, found).fixed_by(fix + &others, Vec::new())

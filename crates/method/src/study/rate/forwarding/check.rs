@@ -21,6 +21,7 @@ impl ForwardingSpec {
         self.check_repeats()?;
         self.check_headers()?;
         problem::link(self.link_rate)?;
+        self.check_version(known)?;
         let Some(topology) = known.topology else { return Ok(()) };
         let ways = self.ways(topology)?;
         self.check_receivers(&ways)?;
@@ -34,6 +35,19 @@ impl ForwardingSpec {
             }
         }
         Ok(())
+    }
+
+    /// Refuses IPv4 where ports have IPv6 addresses alone.
+    fn check_version(&self, known: Known<'_>) -> Result<(), SpecProblem> {
+        let hosts = known.topology.map(|topology| &topology.hosts);
+        let hosts = hosts.or(known.outline.map(|outline| &outline.hosts)).into_iter().flatten();
+        let mut ports = hosts.flat_map(|host| host.ports.iter().map(move |port| (host, port)));
+        match ports.find(|(_, port)| port.address.is_ipv6()) {
+            Some((host, port)) if self.headers.version == IpVersion::V4 => {
+                Err(SpecProblem::OnlyIpv6 { port: format!("{}/{}", host.name, port.name) })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses tests that a device's counter cannot do, as they need each frame's identity and

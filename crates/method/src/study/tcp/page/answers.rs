@@ -1,4 +1,5 @@
-//! Answers of the tcp study: a sentence for each direction alone, and one for both at once.
+//! Answers of the tcp study: the goodput of each direction alone and of both at once, and the RTT
+//! under each direction's load.
 //!
 //! Never words a table.
 
@@ -23,7 +24,10 @@ pub(super) fn answers(found: &TcpFinding) -> Vec<Answer> {
         let path = path(place);
         if several { format!("{path}, {}", place.who.name()) } else { path }
     };
-    own().map(|case| answer(found, case).of_case(label(&case.whole.place))).collect()
+    let of = |answer: Answer, case: &TcpCase| answer.of_case(label(&case.whole.place));
+    let goodputs = own().map(|case| of(answer(found, case), case));
+    let waits = own().filter_map(|case| Some(of(loaded_answer(case)?, case)));
+    goodputs.chain(waits).collect()
 }
 
 fn answer(found: &TcpFinding, case: &TcpCase) -> Answer {
@@ -125,8 +129,6 @@ fn add_host_limit(sentence: &mut Answer, case: &TcpCase) {
 
 /// ` Something on the way h1 → h2 carries 300 Mbit/s and queues 19 ms; the hosts were not the
 /// limit.`
-///
-/// And for one way: ` RTT 44 µs idle, 19 ms under this load; up to 700 kB wait; 3,100 RPM.`
 fn add_queue(answer: &mut Answer, case: &TcpCase) {
     let whole = &case.whole;
     let Some(sender) = &whole.sender else { return };
@@ -139,12 +141,15 @@ fn add_queue(answer: &mut Answer, case: &TcpCase) {
         );
         answer.add(&text, [&sender.smoothed_rtt, &sender.smallest_rtt]);
     }
-    let (Some(idle), Some(loaded)) = (sender.smallest_rtt.value, sender.smoothed_rtt.value) else {
-        return;
-    };
-    let (idle, loaded) = (words::time(idle), words::time(loaded));
-    let text = format!(" RTT {idle} idle, {loaded} under this load");
-    answer.add(&text, [&sender.smallest_rtt, &sender.smoothed_rtt]);
+}
+
+/// RTT of one way's own connections: `44 µs idle; up to 700 kB wait; 3,100 RPM.`
+fn loaded_answer(case: &TcpCase) -> Option<Answer> {
+    let sender = case.whole.sender.as_ref()?;
+    sender.smoothed_rtt.value?;
+    let mut answer = Answer::default().led_by(&sender.smoothed_rtt).with_question("RTT under TCP");
+    let idle = words::time(sender.smallest_rtt.value?);
+    answer.add(&format!("{idle} idle"), [&sender.smallest_rtt]);
     if let Some(waiting) = sender.waiting.get(1)
         && let Some(octets) = waiting.value
     {
@@ -156,4 +161,5 @@ fn add_queue(answer: &mut Answer, case: &TcpCase) {
         answer.add(&text, [&sender.rpm]);
     }
     answer.add(".", []);
+    Some(answer)
 }
