@@ -13,7 +13,7 @@ mod text;
 
 pub use bytes::ByteCount;
 pub use frame_mix::FrameMix;
-pub use frame_size::{FrameSize, WIRE_OVERHEAD_OCTETS};
+pub use frame_size::{FRAMING_OCTETS, FrameSize, WIRE_OVERHEAD_OCTETS};
 pub use nanos::Nanos;
 pub use picos::Picos;
 pub use rate::{FrameRate, Rate, RateConvention};

@@ -9,6 +9,7 @@ use device::profile::port_mac;
 use device::{Edge, Frame, Network, Profile, chance};
 use measure::Picos;
 use measure::reading::Segment;
+use measure::units::FRAMING_OCTETS;
 use trial::topology::{CableEnd, PortRef, Topology};
 use trial::{
     Destination, Flow, FlowKind, Opening, Protocol, RankPair, Schedule, Trial, collective,
@@ -33,8 +34,6 @@ use crate::tcp::{Algorithm, Config};
 use crate::world::{Alarm, Flows, Hosts, World};
 use crate::{DiskModel, HostModel, topology};
 
-/// Octets of Ethernet's header and FCS around an IP packet.
-const ETHERNET: u32 = 18;
 const VLAN_TAG: u32 = 4;
 
 /// Reason why a trial cannot run.
@@ -254,10 +253,10 @@ impl Builder<'_> {
     /// Refuses an untagged frame that exceeds the hosts' MTU.
     fn fits(&self, flow: &Flow, octets: u32) -> Result<(), Unfit> {
         let mtu = self.scene.hosts.mtu;
-        if octets <= mtu + ETHERNET {
+        if octets <= mtu + FRAMING_OCTETS {
             return Ok(());
         }
-        let (id, needed) = (flow.id, octets - ETHERNET);
+        let (id, needed) = (flow.id, octets - FRAMING_OCTETS);
         Err(Unfit::Trial(format!(
             "flow {id}: frames of {octets} octets need an MTU of {needed}, and hosts have {mtu}"
         )))
@@ -441,7 +440,7 @@ impl Builder<'_> {
     }
 
     fn config(&self, algorithm: Algorithm) -> Config {
-        let mss = self.scene.hosts.mtu + ETHERNET - TCP_OVERHEAD;
+        let mss = self.scene.hosts.mtu + FRAMING_OCTETS - TCP_OVERHEAD;
         Config { peer_window: self.scene.hosts.receive_window.0, ..Config::new(mss, algorithm) }
     }
 

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::net::Ipv4Addr;
 
 use device::{Edge, Frame, Mac};
+use measure::units::FRAMING_OCTETS;
 use measure::{Picos, Rate};
 use trial::PortRef;
 use trial::counters::{
@@ -23,8 +24,6 @@ use crate::stations::Stations;
 
 /// Octets of preamble with start delimiter, and of the gap between frames.
 const PREAMBLE_AND_GAP: u64 = 20;
-/// Octets of Ethernet's header and FCS around an IP packet.
-const ETHERNET: u64 = 18;
 
 /// Divisor of a frame's time, by which TCP may miss the moment when a busy line becomes free. The
 /// mean is a ten-thousandth: as little as two clocks differ by (IEEE 802.3: 100 ppm), which do not
@@ -116,7 +115,7 @@ impl Nic {
         jitter: Jitter,
     ) -> Self {
         let bits = 8_000_000_000_000;
-        let largest = u64::from(hosts.mtu) + ETHERNET + PREAMBLE_AND_GAP;
+        let largest = u64::from(hosts.mtu + FRAMING_OCTETS) + PREAMBLE_AND_GAP;
         Self {
             place,
             far,

@@ -24,7 +24,6 @@ use crate::cli::{Failure, lone};
 pub use emulator::{Effort, Limits};
 pub use generator::Calibration;
 pub use line_rates::{LineRates, Place};
-pub use paths::FRAMING;
 pub use readiness::{Checked, DIRECTIONS, Finding, Spoils, State, page as readiness_page};
 
 use outliers::Difference;

@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use measure::Nanos;
+use measure::units::FRAMING_OCTETS;
 use trial::topology::{Host, PortRef};
 
 use super::launching::useless;
@@ -18,8 +19,6 @@ use crate::protocol::{Answer, Ask, Examination, PortProbe, ProbeFrame, ProbeRepl
 const LOOKING: Duration = Duration::from_secs(20);
 /// Time to wait for frames, which a switch may hold for a while.
 const ARRIVING: Nanos = Nanos::from_millis(100);
-/// Octets of a frame beyond its IP packet: Ethernet header and FCS.
-const FRAMING: u32 = 18;
 
 /// Ports at which frames out of one port were received.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +101,7 @@ impl LiveTestbed {
                 small: arrived(Frame::Small),
                 full: arrived(Frame::Full),
                 far_end: arrived(Frame::FarEnd),
-                full_size: mtu(&port.at) + FRAMING,
+                full_size: mtu(&port.at) + FRAMING_OCTETS,
                 owners: reply.owners,
                 failed: reply.failed,
             }
@@ -128,8 +127,11 @@ impl LiveTestbed {
         mark: u32,
     ) -> Result<Vec<ProbeReply>, Failed> {
         let of = |place: usize, port: &Port| {
-            let sizes =
-                [(Frame::Small, 64), (Frame::FarEnd, 64), (Frame::Full, mtu(&port.at) + FRAMING)];
+            let sizes = [
+                (Frame::Small, 64),
+                (Frame::FarEnd, 64),
+                (Frame::Full, mtu(&port.at) + FRAMING_OCTETS),
+            ];
             let frame = |(frame, size): (Frame, u32)| ProbeFrame {
                 number: frame.number(place),
                 size,

@@ -11,6 +11,8 @@ use super::UnitError;
 
 /// Preamble with start delimiter (8) and inter-frame gap (12): what a frame costs beyond itself.
 pub const WIRE_OVERHEAD_OCTETS: u32 = 20;
+/// Octets of an untagged frame beyond its IP packet: MAC header and FCS (IEEE 802.3 §3.1.1).
+pub const FRAMING_OCTETS: u32 = MAC_HEADER + FCS;
 
 const MAC_HEADER: u32 = 14;
 const FCS: u32 = 4;

@@ -180,8 +180,9 @@ mod tests {
                 let gauges = Gauges::from_answers(&[answer(*unit, value)]);
                 let mut texts = texts(&draw(&gauges[0]));
                 assert!(texts.len() >= 7, "{unit:?} {value}: {texts:?}");
-                texts.sort_by(|a, b| (a.0, a.1).partial_cmp(&(b.0, b.1)).expect("numbers"));
-                for pair in texts.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+                texts.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+                for pair in texts.windows(2).filter(|pair| pair[0].0.total_cmp(&pair[1].0).is_eq())
+                {
                     assert!(pair[0].2 <= pair[1].1, "{unit:?} {value}: {pair:?}");
                 }
                 let most = texts.iter().map(|text| text.2).fold(0.0, f64::max);

@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use measure::units::FRAMING_OCTETS;
 use measure::{FrameSize, Nanos};
 use method::StudySpec;
 use trial::{PortRef, Protocol};
@@ -58,7 +59,7 @@ pub fn check(opened: &mut Opened, place: &Place, studies: &[StudySpec]) -> Resul
 /// warning of it.
 pub fn shorten(noted: &Noted, studies: &mut [StudySpec]) -> Option<String> {
     let (port, mtu) = noted.shortest_tunnel.as_ref()?;
-    let most = FrameSize::new(mtu + doctor::FRAMING).ok()?;
+    let most = FrameSize::new(mtu + FRAMING_OCTETS).ok()?;
     let mut longer: Vec<FrameSize> =
         studies.iter_mut().flat_map(|study| study.shorten_frames(most)).collect();
     longer.sort_unstable();

@@ -9,6 +9,7 @@ mod rates;
 
 use std::net::IpAddr;
 
+use measure::units::FRAMING_OCTETS;
 use measure::{FrameRate, FrameSize, Nanos};
 use trial::topology::{CableEnd, Opening, Pair, PortRef, Runs};
 use trial::{Backend, Datagrams, Echo, Flow, FlowKind, Gate, Offloads, Phases, Protocol, Schedule};
@@ -41,8 +42,6 @@ const LONG: Asking = Asking {
 };
 /// Octets of a small frame.
 const SMALL: u32 = 128;
-/// A frame's octets beyond its IP packet: Ethernet header and FCS.
-pub const FRAMING: u32 = 18;
 
 /// Passage of frames from one port to another, and back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -267,7 +266,7 @@ fn passage(topology: &Topology, pair: &Pair, told: &[Reply], mtu: u32) -> Option
         to_address,
         small: came(ICMP),
         full: came(FULL),
-        full_size: mtu + FRAMING,
+        full_size: mtu + FRAMING_OCTETS,
         largest: None,
         served: came(UDP),
         server: server(topology, &pair.to),
@@ -362,7 +361,7 @@ fn tries(pair: &Pair, mtu: u32, server: bool) -> Vec<Try> {
     let one = |pair: &Pair, is_first, kind| Try { pair: pair.clone(), is_first, kind };
     let [icmp, udp, tcp] =
         [Protocol::Icmp, Protocol::Udp, Protocol::Tcp].map(|protocol| echo(protocol, SMALL));
-    let full = echo(Protocol::Icmp, mtu + FRAMING);
+    let full = echo(Protocol::Icmp, mtu + FRAMING_OCTETS);
     if server {
         return [icmp, full, Some(bulk())].map(|kind| one(pair, true, kind)).into();
     }

@@ -295,6 +295,13 @@ latency = { protocols = ["udp"], sizes = [128], duration = "20ms", blocks = 4 }
 sessions = { tests = ["rate", "concurrent"], most = 2000, duration = "100ms", final_duration = "100ms" }
 "#;
 
+/// Cards of a page, in a browser.
+const CARDS: &str = r#"(frame) => [...frame.contentDocument.querySelectorAll(".card")].map((card) => ({
+    question: card.querySelector("h2").innerText,
+    value: card.querySelector(".first .number").innerText,
+    bottom: card.querySelector(".first").getBoundingClientRect().bottom,
+}))"#;
+
 /// One card of a page.
 #[derive(Debug, serde::Deserialize)]
 struct Card {
@@ -309,11 +316,6 @@ fn the_answers_about_a_home_router_are_seen_on_one_screen() {
     if !browser::is_there("the answers about a home router") {
         return;
     }
-    const CARDS: &str = r#"(frame) => [...frame.contentDocument.querySelectorAll(".card")].map((card) => ({
-        question: card.querySelector("h2").innerText,
-        value: card.querySelector(".first .number").innerText,
-        bottom: card.querySelector(".first").getBoundingClientRect().bottom,
-    }))"#;
     let scratch = Scratch::new("page-home-router");
     std::fs::write(scratch.path("plan.toml"), HOME_ROUTER).expect("a plan");
     page(&scratch, &["run", "plan.toml"]);

@@ -86,7 +86,7 @@ impl Home {
         let rows = document["figures"].as_array().expect("figures").iter();
         let is_it = |row: &&Value| {
             row["metric"] == metric
-                && row["quantile"].as_f64().is_none_or(|quantile| quantile == 0.5)
+                && row["quantile"].as_f64().is_none_or(|quantile| (quantile - 0.5).abs() < 1e-9)
         };
         let ends = |row: &Value| Some([row["low"].as_f64()?, row["high"].as_f64()?]);
         rows.filter(is_it).filter_map(ends).collect()

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use measure::sequence::repeats_after;
+use measure::units::FRAMING_OCTETS;
 use measure::{FrameMix, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -129,9 +130,8 @@ impl Headers {
     /// Octets of a frame beyond its IP packet: destination, source, type, tag and FCS (IEEE 802.3
     /// §3.1.1).
     pub const fn above_ip(self) -> u32 {
-        const ETHERNET: u32 = 18;
         const TAG: u32 = 4;
-        if self.vlan.is_some() { ETHERNET + TAG } else { ETHERNET }
+        if self.vlan.is_some() { FRAMING_OCTETS + TAG } else { FRAMING_OCTETS }
     }
 
     /// Octets of a frame beyond its UDP payload.

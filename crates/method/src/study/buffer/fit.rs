@@ -2,6 +2,7 @@
 //!
 //! Owns the allowed contents of a request, and the choice of its link. Never changes a request.
 
+use measure::units::FRAMING_OCTETS;
 use measure::{Nanos, Rate};
 
 use super::ends::Ends;
@@ -48,7 +49,7 @@ fn check_numbers(spec: &BufferSpec) -> Result<(), SpecProblem> {
         let range = "above 0 and at most the duration";
         return Err(out_of_range("the interval", &spec.interval, range));
     }
-    if spec.background_size.octets() > spec.mtu.get() + 18 {
+    if spec.background_size.octets() > spec.mtu.get() + FRAMING_OCTETS {
         let range = "at most the MTU and 18 octets";
         let given = spec.background_size.to_string();
         return Err(out_of_range("the background's frame size", &given, range));

@@ -3,6 +3,7 @@
 //! Owns its options and the parsing of loads. Anything left open follows from the profile or the
 //! testbed.
 
+use measure::units::FRAMING_OCTETS;
 use measure::{FrameSize, Ranged as _, Rate, Refused};
 use serde::Deserialize;
 use trial::PortRef;
@@ -14,9 +15,6 @@ use crate::request::given::{
 use crate::request::values::{CongestionControl, Duration, Omit};
 use crate::request::{StudyRequest, strict, subjects};
 use crate::study::{Blocks, Outline, Profile, SpecProblem, Streams, StudySpec};
-
-/// MAC header and FCS.
-const AROUND_IP: u32 = 18;
 
 ranged_values! { Mtu Retransmits Variation FairShare }
 
@@ -111,7 +109,8 @@ impl StudyRequest for Buffer {
             spec.mtu = Mtu::new(links.octets.min(most as u32))?;
         }
         set(&mut spec.mtu, &self.mtu);
-        spec.background_size = FrameSize::new(spec.mtu.get() + AROUND_IP).unwrap_or(FrameSize::MAX);
+        spec.background_size =
+            FrameSize::new(spec.mtu.get() + FRAMING_OCTETS).unwrap_or(FrameSize::MAX);
         set(&mut spec.background_size, &self.background_size);
         spec.link_rate = self.link_rate.as_ref().map(|rate| rate.value);
         set(&mut spec.limits.retransmits_per_gigabyte, &self.retransmits_per_gigabyte);

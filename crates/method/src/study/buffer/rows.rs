@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use measure::units::{FRAMING_OCTETS, WIRE_OVERHEAD_OCTETS};
 use measure::{Nanos, Rate};
 
 use super::cell::{Beside, Case, Cell, CellData, Sample};
@@ -15,8 +16,8 @@ use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
 use page::{AT_LEAST, Caveat, Condition, Figure, Key, Metric, Unit};
 use trial::Topology;
 
-/// Octets around a frame's IP packet: MAC header, FCS, preamble and gap.
-const AROUND_IP: u32 = 14 + 4 + 20;
+/// Octets on the wire around a frame's IP packet.
+const AROUND_IP: u32 = FRAMING_OCTETS + WIRE_OVERHEAD_OCTETS;
 
 /// All measurements.
 pub(super) struct Measured<'a> {
@@ -160,7 +161,7 @@ impl<'a> CaseRows<'a> {
     /// Rate of the link in bits a second, for frames; `None` if unknown.
     pub(super) fn frames_rate(&self) -> Option<f64> {
         let (mtu, link) = (self.spec.mtu.get(), self.link?.bits_per_second());
-        Some(link * f64::from(mtu + 18) / f64::from(mtu + AROUND_IP))
+        Some(link * f64::from(mtu + FRAMING_OCTETS) / f64::from(mtu + AROUND_IP))
     }
 
     /// Lower bound of the buffer, from blocks without other programs on the hosts' processors.

@@ -3,12 +3,13 @@
 //! Owns the sizes that are tried: several at once, so that a few short trials find the octet. They
 //! are single datagrams that forbid fragmentation, each way by itself.
 
+use measure::units::FRAMING_OCTETS;
 use measure::{FrameSize, Nanos};
 use trial::topology::Pair;
 use trial::{Backend, Datagrams, Flow, FlowKind, Gate, Offloads, Outcome, Phases, Reception};
 use trial::{FlowRecord, Schedule, Testbed, TestbedError, Trial};
 
-use super::{FRAMING, Passage, SMALL, run_unless_refused};
+use super::{Passage, SMALL, run_unless_refused};
 
 /// Sizes tried at once.
 const AT_ONCE: u32 = 8;
@@ -52,7 +53,7 @@ pub(super) fn find(
         }
         // Where the kernel knows a smaller path MTU, it refuses to send.
         let is_reported = full.is_none();
-        let octets = search(testbed, &pair, passage.full_size)? - FRAMING;
+        let octets = search(testbed, &pair, passage.full_size)? - FRAMING_OCTETS;
         let ipv6 = passage.to_address.is_ipv6();
         return Ok(Some(Largest { pair, octets, is_reported, ipv6 }));
     }
@@ -145,7 +146,7 @@ mod tests {
     /// However large packets are, few trials find the last that passes.
     #[test]
     fn a_search_ends_at_the_octet() {
-        for full in [576 + FRAMING, 1518, 9018] {
+        for full in [576 + FRAMING_OCTETS, 1518, 9018] {
             for limit in [SMALL, SMALL + 1, 600, 1418, 1499, 1517, full - 1] {
                 let limit = limit.min(full - 1);
                 let (mut passes, mut fails) = (SMALL, full);

@@ -1,5 +1,6 @@
 //! Two ports and one path between them: its rate, its queue, its loss.
 
+use measure::units::FRAMING_OCTETS;
 use measure::{FrameSize, Rate};
 use method::search::GoalName;
 use method::{ForwardingTest, Profile, SearchKind};
@@ -91,7 +92,7 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
         kind,
         seed: chance.seed(),
         rigor,
-        mtu: size.saturating_sub(18).max(1500),
+        mtu: size.saturating_sub(FRAMING_OCTETS).max(1500),
         profile: sheet.profile(kind),
         question: Question::Forwarding {
             tests,

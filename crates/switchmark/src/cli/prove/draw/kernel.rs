@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use lab::{Policer, RandomLoss, Shaper};
+use measure::units::FRAMING_OCTETS;
 use measure::{ByteCount, FrameRate, Rate};
 use method::search::GoalName;
 use method::{ForwardingTest, Profile, SearchKind};
@@ -38,7 +39,7 @@ const TRIAL_S: f64 = 1.0;
 pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Case {
     let size = chance.one(&SIZES);
     let goal = chance.one(&GoalName::ALL);
-    let mtu = size.saturating_sub(18).max(1500);
+    let mtu = size.saturating_sub(FRAMING_OCTETS).max(1500);
     let ipv6 = size >= WITH_ROOM && chance.yes(0.25);
     let vlan = (size >= WITH_ROOM && chance.yes(0.25))
         .then(|| VlanId::known(chance.whole(1, 4094) as u16));
