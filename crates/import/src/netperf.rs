@@ -11,9 +11,9 @@ use crate::checks::Counts;
 use crate::contradiction::Contradiction;
 use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, behind, between, number, numbers, printed};
+use crate::numbers::{Printed, behind, between, number, printed};
 use crate::reader::Reader;
-use crate::shapes::Part;
+use crate::shapes::{Part, Values};
 
 /// Reader of netperf's text.
 #[derive(Debug, Default)]
@@ -80,8 +80,9 @@ fn bits(unit: &str) -> Option<f64> {
 
 impl Test {
     fn take(&mut self, line: &str) -> bool {
-        if let Some(own) = numbers("Interim result: # *over # seconds ~", line) {
-            self.interim = (self.interim.0 + own[0] * own[1], self.interim.1 + own[1]);
+        if let Some(own) = Values::read("netperf.interim", line) {
+            let [rate, seconds] = ["rate", "seconds"].map(|name| own.number(name).unwrap_or(0.0));
+            self.interim = (self.interim.0 + rate * seconds, self.interim.1 + seconds);
             return true;
         }
         if line.starts_with("!!! ") {
