@@ -11,7 +11,7 @@ use crate::checks::Counts;
 use crate::contradiction::Contradiction;
 use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, behind, between, number, printed};
+use crate::numbers::{Printed, behind, between, bits, number, printed};
 use crate::reader::Reader;
 use crate::shapes::{Part, Values};
 
@@ -65,17 +65,9 @@ impl Reader for Netperf {
     }
 }
 
-/// Factor that converts a unit of throughput to bits per second.
-fn bits(unit: &str) -> Option<f64> {
-    Some(match unit.trim_end_matches("/sec").trim_end_matches("/s") {
-        "10^3bits" => 1e3,
-        "10^6bits" => 1e6,
-        "10^9bits" => 1e9,
-        "KBytes" => 8.0 * 1024.0,
-        "MBytes" => 8.0 * 1024.0 * 1024.0,
-        "GBytes" => 8.0 * 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
-    })
+/// Bits per second of a unit of throughput.
+fn rate(unit: &str) -> Option<f64> {
+    bits(unit.trim_end_matches("/sec").trim_end_matches("/s"))
 }
 
 impl Test {
@@ -104,7 +96,7 @@ impl Test {
         }
         let words: Vec<&str> = line.split_whitespace().collect();
         if is_heading(&words) {
-            let unit = words.iter().find_map(|word| bits(word).filter(|_| word.contains("/s")));
+            let unit = words.iter().find_map(|word| rate(word).filter(|_| word.contains("/s")));
             self.unit = self.unit.or(unit);
             self.is_headed = true;
             return true;
@@ -128,7 +120,7 @@ impl Test {
         if let Some(unit) =
             words.last().filter(|_| numbers.len() + 1 == words.len() && words.len() > 2)
         {
-            self.unit = bits(unit);
+            self.unit = rate(unit);
             numbers.push(f64::NAN);
             self.rows.push(numbers);
             return self.unit.is_some();
@@ -260,8 +252,8 @@ impl Test {
             let described = Described::new(&points, mean).with(None, 1e3);
             found.distribution(&row, Metric::Rtt, &described.of_samples(n));
         }
-        if let (Some(rate), Some(bits)) = (rate, bits(unit)) {
-            found.goodput(&row.doubting(Caveat::SenderOnly), rate * bits);
+        if let (Some(number), Some(bits)) = (rate, self::rate(unit)) {
+            found.goodput(&row.doubting(Caveat::SenderOnly), number * bits);
         } else if let Some(rate) =
             transactions.filter(|_| contradiction.is_none() && points.is_empty())
         {

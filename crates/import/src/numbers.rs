@@ -169,6 +169,31 @@ pub(crate) fn prefix(letter: Option<char>, step: f64) -> Option<f64> {
     }
 }
 
+/// Units of data: their ends, their bits, and the step of the letter before them. Those that spell
+/// octets count them in powers of two.
+const DATA: [(&str, f64, f64); 7] = [
+    ("bits", 1.0, 1000.0),
+    ("Bytes", 8.0, 1024.0),
+    ("Byte", 8.0, 1024.0),
+    ("bytes", 8.0, 1024.0),
+    ("iB", 8.0, 1024.0),
+    ("B", 8.0, 1000.0),
+    ("b", 1.0, 1000.0),
+];
+
+/// Bits of a unit of data: `Mbits`, `10^6bits`, `GBytes`, `GB`, `Gb`, `MiB`, `bytes`.
+pub(crate) fn bits(unit: &str) -> Option<f64> {
+    let (letter, each, step) =
+        DATA.iter().find_map(|(end, each, step)| Some((unit.strip_suffix(end)?, each, step)))?;
+    let letter = match letter {
+        "10^3" => "K",
+        "10^6" => "M",
+        "10^9" => "G",
+        own => own,
+    };
+    Some(each * prefix(letter.chars().next(), *step)?)
+}
+
 /// Parses the number at a text's start, with the letter of its unit in steps of `step`: `7.1G`,
 /// `14.01 Mpps`, `61K`, `4096B`.
 pub(crate) fn scaled(text: &str, step: f64) -> Option<Printed> {

@@ -5,7 +5,8 @@
 //! that the shape implies. A row without names is a line around the results.
 //!
 //! In a shape `#` is a number and `*` any text, a blank any number of blanks, `^` the same or none,
-//! `~` any end, and `\\` stands before a sign that means itself.
+//! `~` any end (with a name, where one is left for it), and a backslash stands before a sign that
+//! means itself.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -29,6 +30,8 @@ enum Piece {
 struct Shape {
     text: &'static str,
     pieces: Vec<Piece>,
+    /// Longest text that a line of the shape has.
+    longest: &'static str,
     names: Vec<&'static str>,
     implied: Vec<(&'static str, &'static str)>,
 }
@@ -36,15 +39,7 @@ struct Shape {
 static SHAPES: LazyLock<BTreeMap<&str, Vec<Shape>>> = LazyLock::new(|| {
     let mut shapes: BTreeMap<&str, Vec<Shape>> = BTreeMap::new();
     for (part, row) in include_str!("shapes.tsv").lines().filter_map(|row| row.split_once('\t')) {
-        let (shape, names) = row.split_once('\t').unwrap_or((row, ""));
-        let implied = names.split_whitespace().filter_map(|name| name.split_once('=')).collect();
-        let names = names.split_whitespace().filter(|name| !name.contains('=')).collect();
-        shapes.entry(part).or_default().push(Shape {
-            text: shape,
-            pieces: pieces(shape),
-            names,
-            implied,
-        });
+        shapes.entry(part).or_default().push(Shape::parse(row));
     }
     shapes
 });
@@ -90,7 +85,10 @@ fn fits<'a>(pieces: &[Piece], line: &'a str, found: &mut Vec<&'a str>) -> bool {
             fits(behind, rest, found)
         }
         Piece::Any => fits_any(behind, line, found),
-        Piece::Rest => true,
+        Piece::Rest => {
+            found.push(line);
+            true
+        }
     }
 }
 
@@ -114,7 +112,22 @@ fn fits_any<'a>(behind: &[Piece], line: &'a str, found: &mut Vec<&'a str>) -> bo
 }
 
 impl Shape {
+    fn parse(row: &'static str) -> Self {
+        let (text, names) = row.split_once('\t').unwrap_or((row, ""));
+        let pieces = pieces(text);
+        let texts =
+            pieces.iter().map(|piece| if let Piece::Text(text) = piece { text } else { "" });
+        let longest = texts.max_by_key(|text| text.len()).unwrap_or_default();
+        let implied = names.split_whitespace().filter_map(|name| name.split_once('=')).collect();
+        let names = names.split_whitespace().filter(|name| !name.contains('=')).collect();
+        Self { text, pieces, longest, names, implied }
+    }
+
     fn texts<'a>(&self, line: &'a str) -> Option<Vec<&'a str>> {
+        // Any text at its beginning makes all of it be tried.
+        if !matches!(self.pieces.first(), Some(Piece::Text(_))) && !line.contains(self.longest) {
+            return None;
+        }
         let mut found = Vec::new();
         fits(&self.pieces, line, &mut found).then_some(found)
     }
