@@ -38,16 +38,31 @@ pub(crate) struct Points {
     pub is_whole: bool,
 }
 
+/// Operations per second of all kinds, and their mean latency if each has one.
+fn of_all(parts: &[Part]) -> (f64, Option<f64>) {
+    let ran = parts.iter().filter(|part| part.per_second > 0.0);
+    let weight = |part: &Part| match part.count {
+        Some(count) if count > 0 => count as f64,
+        _ => part.per_second,
+    };
+    let weights: f64 = ran.clone().map(weight).sum();
+    let means = ran.clone().map(|part| Some(part.mean_latency? * weight(part)));
+    let mean = means.sum::<Option<f64>>().filter(|_| weights > 0.0).map(|sum| sum / weights);
+    (ran.map(|part| part.per_second).sum(), mean)
+}
+
+/// Number of operations in flight that follows from the latency.
+pub(crate) fn in_flight(parts: &[Part]) -> Option<f64> {
+    let (all, mean) = of_all(parts);
+    mean.map(|ns| all * ns / 1e9)
+}
+
 /// Adds operations per second and mean latency, of each kind and of all, with the result of the
 /// check by Little's law; then the distributions.
 pub(crate) fn add_parts(found: &mut Found, row: &Row, parts: &[Part], under_way: Option<f64>) {
-    let ran: Vec<&Part> = parts.iter().filter(|part| part.per_second > 0.0).collect();
     let count = |part: &Part| part.count.unwrap_or(0);
-    let all: f64 = ran.iter().map(|part| part.per_second).sum();
-    let weight = |part: &Part| if count(part) > 0 { count(part) as f64 } else { part.per_second };
-    let weights: f64 = ran.iter().map(|part| weight(part)).sum();
-    let means = ran.iter().map(|part| Some(part.mean_latency? * weight(part)));
-    let mean = means.sum::<Option<f64>>().filter(|_| weights > 0.0).map(|sum| sum / weights);
+    let (all, mean) = of_all(parts);
+    let ran = parts.iter().filter(|part| part.per_second > 0.0);
     let predicted = mean.filter(|ns| *ns > 0.0).zip(under_way);
     let predicted = predicted.map(|(ns, under_way)| under_way * 1e9 / ns).filter(|of| *of > 0.0);
     // More operations than their latency allows are impossible; fewer are possible, if a job was
@@ -56,7 +71,7 @@ pub(crate) fn add_parts(found: &mut Found, row: &Row, parts: &[Part], under_way:
         .clone()
         .doubting_if(predicted.is_some_and(|of| all > (1.0 + LITTLE) * of), Caveat::Inconsistent)
         .doubting_if(predicted.is_some_and(|of| all < (1.0 - LITTLE) * of), Caveat::LoadHeldBack);
-    let operations = ran.iter().map(|part| count(part)).sum();
+    let operations = ran.clone().map(count).sum();
     let whole = checked.clone().with(Key::Operation, "all").samples(operations);
     if all > 0.0 {
         found.add(&whole, Metric::Iops, Unit::OperationsPerSecond, all);

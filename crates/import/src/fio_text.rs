@@ -7,7 +7,7 @@ use page::{Caveat, Key};
 
 use crate::contradiction::Contradiction;
 use crate::described::Described;
-use crate::fio_parts::{KINDS, Latency, Part, Points, add_parts};
+use crate::fio_parts::{KINDS, LITTLE, Latency, Part, Points, add_parts, in_flight};
 use crate::found::{Found, Row};
 use crate::numbers::{Printed, begins, behind, between, nanoseconds, number, scaled, share};
 use crate::reader::Reader;
@@ -253,8 +253,8 @@ impl Group {
 
     fn end(&mut self, found: &mut Found) {
         let Some(jobs) = self.jobs.take() else { return };
-        let own = self.depth.filter(|_| !self.lacks);
-        let depth = self.header.as_ref().map_or(own, |header| header.depth);
+        let depth = self.depth.filter(|_| !self.lacks);
+        let has_header = self.header.is_some();
         let header = self.header.take().unwrap_or_default();
         let whole = |number: f64| number.max(0.0) as u64;
         let kinds = std::mem::take(&mut self.kinds);
@@ -262,6 +262,15 @@ impl Group {
         let mut sizes = kinds.iter().map(&size);
         let first = sizes.next().flatten();
         let size_of_all = first.filter(|first| sizes.all(|size| size == Some(*first)));
+        let contradictions = kinds.iter().map(|kind| kind.contradiction(size(kind)));
+        let contradiction = contradictions.fold(None, Option::or);
+        let parts: Vec<Part> = kinds.into_iter().map(Kind::part).collect();
+        // Without headers the first job's depth is all jobs' only if their latency says so.
+        let fits = |depth: &f64| {
+            let own = in_flight(&parts).map(|own| Printed::near(own, LITTLE));
+            jobs <= 1.0 || Contradiction::unless_same("", jobs * depth, own).is_none()
+        };
+        let depth = if has_header { header.depth } else { depth.filter(fits) };
         let row = Row::new("fio")
             .with(Key::Jobs, whole(jobs))
             .with_known(Key::IoDepth, depth.map(whole))
@@ -270,10 +279,8 @@ impl Group {
             .doubting_if(self.lacks, Caveat::UnreadLines)
             .doubting_if(self.cut || !self.is_counted, Caveat::CutOff)
             .contradicted(self.contradiction)
-            .unless_same("depth-of-job", self.first_depth, self.depth);
-        let contradicted = |row: Row, kind: &Kind| row.contradicted(kind.contradiction(size(kind)));
-        let row = kinds.iter().fold(row, contradicted);
-        let parts: Vec<Part> = kinds.into_iter().map(Kind::part).collect();
+            .unless_same("depth-of-job", self.first_depth, self.depth)
+            .contradicted(contradiction);
         add_parts(found, &row, &parts, depth.map(|depth| jobs * depth));
     }
 }

@@ -3,10 +3,9 @@
 //!
 //! Never reads text.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use page::Condition;
-use page::{Caveat, Conditions, Figure, Key, Metric, Unit};
+use page::{Caveat, Condition, Figure, Key, Metric, Unit};
 
 use crate::contradiction::Contradiction;
 use crate::described::Described;
@@ -25,21 +24,33 @@ pub(crate) struct Found {
 /// Shared properties of one measurement's figures.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
-    conditions: Conditions,
-    caveats: Vec<Caveat>,
-    n: u64,
+    /// A figure without its metric and value.
+    like: Figure,
     tool: &'static str,
+}
+
+/// Marks a contradiction; the first one of a figure is kept.
+fn contradict(figure: &mut Figure, by: Option<Contradiction>) {
+    let Some(Contradiction { code, said, counted }) = by else { return };
+    if !figure.conditions.contains_key(&Key::Contradiction) {
+        figure.set(Key::Contradiction, code);
+        figure.set(Key::ContradictionSaid, Condition::from_number(said));
+        figure.set(Key::ContradictionCounted, Condition::from_number(counted));
+        figure.doubt(Caveat::SelfContradictory);
+    }
 }
 
 impl Row {
     pub(crate) fn new(tool: &'static str) -> Self {
-        let conditions = BTreeMap::from([(Key::Tool, tool.into())]);
-        Self { conditions, caveats: vec![Caveat::Imported], n: 1, tool }
+        let mut like = Figure::new(Metric::Rtt, Unit::Nanoseconds, None).with(Key::Tool, tool);
+        (like.n, like.blocks) = (1, 1);
+        like.doubt(Caveat::Imported);
+        Self { like, tool }
     }
 
     #[must_use]
     pub(crate) fn with(mut self, key: Key, value: impl Into<Condition>) -> Self {
-        self.conditions.insert(key, value.into());
+        self.like.set(key, value);
         self
     }
 
@@ -54,9 +65,7 @@ impl Row {
 
     #[must_use]
     pub(crate) fn doubting(mut self, caveat: Caveat) -> Self {
-        self.caveats.push(caveat);
-        self.caveats.sort();
-        self.caveats.dedup();
+        self.like.doubt(caveat);
         self
     }
 
@@ -73,15 +82,9 @@ impl Row {
 
     /// Marks a contradiction in the output; the first one is kept.
     #[must_use]
-    pub(crate) fn contradicted(self, by: Option<Contradiction>) -> Self {
-        let Some(Contradiction { code, said, counted }) = by else { return self };
-        if self.conditions.contains_key(&Key::Contradiction) {
-            return self;
-        }
-        self.with(Key::Contradiction, code)
-            .with(Key::ContradictionSaid, Condition::from_number(said))
-            .with(Key::ContradictionCounted, Condition::from_number(counted))
-            .doubting(Caveat::SelfContradictory)
+    pub(crate) fn contradicted(mut self, by: Option<Contradiction>) -> Self {
+        contradict(&mut self.like, by);
+        self
     }
 
     /// Marks two numbers for one quantity that are not the same.
@@ -104,7 +107,7 @@ impl Row {
 
     #[must_use]
     pub(crate) const fn samples(mut self, n: u64) -> Self {
-        self.n = n;
+        self.like.n = n;
         self
     }
 }
@@ -112,18 +115,10 @@ impl Row {
 impl Found {
     /// Marks a contradiction that concerns the figures from there on.
     pub(crate) fn contradict(&mut self, from: usize, by: Option<Contradiction>) {
-        let Some(Contradiction { code, said, counted }) = by else { return };
-        for figure in self.figures.iter_mut().skip(from) {
-            if !figure.conditions.contains_key(&Key::Contradiction) {
-                figure.set(Key::Contradiction, code);
-                figure.set(Key::ContradictionSaid, Condition::from_number(said));
-                figure.set(Key::ContradictionCounted, Condition::from_number(counted));
-                figure.doubt(Caveat::SelfContradictory);
-            }
-        }
+        self.figures.iter_mut().skip(from).for_each(|figure| contradict(figure, by));
     }
 
-    /// Adds one number; a number that is not finite is ignored.
+    /// Adds one number; one that is not finite, or negative where none can be, is ignored.
     pub(crate) fn add(&mut self, row: &Row, metric: Metric, unit: Unit, value: f64) {
         self.point(row, metric, unit, None, value);
     }
@@ -150,14 +145,14 @@ impl Found {
     /// Adds a point of a distribution. It is marked if fewer than twenty samples lie beyond the
     /// quantile, as in our own studies.
     pub(crate) fn at(&mut self, row: &Row, metric: Metric, quantile: f64, value: f64) {
-        let few = quantile > 0.5 && quantile < 1.0 && row.n as f64 * (1.0 - quantile) < 20.0;
-        let row = row.clone().doubting_if(few && row.n > 1, Caveat::FewSamples);
+        let few = quantile > 0.5 && quantile < 1.0 && row.like.n as f64 * (1.0 - quantile) < 20.0;
+        let row = row.clone().doubting_if(few && row.like.n > 1, Caveat::FewSamples);
         self.point(&row, metric, Unit::Nanoseconds, Some(quantile), value);
     }
 
     /// Adds a delay as a tool describes it, in nanoseconds: its points and its mean.
     pub(crate) fn distribution(&mut self, row: &Row, metric: Metric, told: &Described) {
-        let row = row.clone().contradicted(told.contradiction(row.n));
+        let row = row.clone().contradicted(told.contradiction(row.like.n));
         for (q, value) in told.points() {
             self.at(&row, metric, *q, *value);
         }
@@ -170,7 +165,7 @@ impl Found {
     pub(crate) fn coarse(&mut self, row: &Row, metric: Metric, told: [f64; 3], step: f64) {
         let row = row.clone().doubting(Caveat::CoarseTimes);
         let described = Described::by_ends(told).with(None, step);
-        let row = row.clone().contradicted(described.contradiction(row.n));
+        let row = row.clone().contradicted(described.contradiction(row.like.n));
         let bound = row.clone().with(Key::Bound, page::AT_MOST);
         let [least, mean, most] = told.map(|value| (value.max(step), value >= step));
         let of = |exact: bool| if exact { &row } else { &bound };
@@ -195,49 +190,51 @@ impl Found {
     }
 
     fn point(&mut self, row: &Row, metric: Metric, unit: Unit, quantile: Option<f64>, value: f64) {
-        if !value.is_finite() {
+        // Tools print -1 for what they do not know; only two clocks make a delay negative.
+        if !value.is_finite() || (value < 0.0 && metric != Metric::OneWayDelay) {
             return;
         }
         if !self.tools.contains(&row.tool) {
             self.tools.push(row.tool);
         }
-        self.figures.push(Figure {
-            quantile,
-            n: row.n,
-            blocks: 1,
-            conditions: row.conditions.clone(),
-            caveats: row.caveats.clone(),
-            ..Figure::new(metric, unit, Some(value))
-        });
+        let value = Some(value);
+        self.figures.push(Figure { metric, unit, quantile, value, ..row.like.clone() });
     }
 
     /// Numbers the figures that repeat the same quantity.
     pub(crate) fn number_repeats(&mut self) {
         let case = |figure: &Figure| {
             let mut conditions = figure.conditions.clone();
-            for key in Key::OF_ONE_OUTPUT {
-                conditions.remove(&key);
-            }
+            conditions.retain(|key, _| !Key::OF_ONE_OUTPUT.contains(key));
             format!("{:?} {:?} {:?} {conditions:?}", figure.metric, figure.unit, figure.quantile)
         };
-        let mut times: HashMap<String, u64> = HashMap::new();
-        for figure in &self.figures {
-            *times.entry(case(figure)).or_insert(0) += 1;
+        // Figures of each case, in order.
+        let mut cases: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, figure) in self.figures.iter().enumerate() {
+            cases.entry(case(figure)).or_default().push(at);
         }
-        let mut seen: HashMap<String, u64> = HashMap::new();
-        for figure in &mut self.figures {
-            let case = case(figure);
-            if times.get(&case).is_some_and(|times| *times > 1) {
-                let position = seen.entry(case).or_insert(0);
-                *position += 1;
-                figure.set(Key::Position, *position);
+        for of_case in cases.values().filter(|of_case| of_case.len() > 1) {
+            for (position, at) in (1_u64..).zip(of_case) {
+                self.figures[*at].set(Key::Position, position);
             }
         }
     }
 }
 
+/// Adds the numbers of the first and the last line to the figures that are added and have none.
+pub(crate) fn in_lines_of<T>(
+    found: &mut Found,
+    lines: (usize, usize),
+    add: impl FnOnce(&mut Found) -> T,
+) -> T {
+    let before = found.figures.len();
+    let added = add(found);
+    stamp(&mut found.figures[before..], lines);
+    added
+}
+
 /// Adds line numbers to figures that have none.
-pub(crate) fn in_lines_of(figures: &mut [Figure], first: usize, last: usize) {
+pub(crate) fn stamp(figures: &mut [Figure], (first, last): (usize, usize)) {
     for figure in figures {
         if !figure.conditions.contains_key(&Key::FirstLine) {
             figure.set(Key::FirstLine, first as u64);

@@ -10,10 +10,10 @@ use serde_json::Value;
 use crate::contradiction::Contradiction;
 use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, between, fits, number, numbers, printed};
+use crate::numbers::{Printed, between, number, printed};
 use crate::reader::Reader;
 use crate::series::Series;
-use crate::shapes::is_around;
+use crate::shapes::{Values, is_around};
 
 const MS: f64 = 1e6;
 /// Hosts from fping's `--json` output.
@@ -142,9 +142,6 @@ fn is_host(name: &str) -> bool {
     !name.is_empty() && name.chars().all(of_name)
 }
 
-/// Summaries of a host, with and without an answer.
-const SUMMARIES: [&str; 2] = ["xmt/rcv/%*^=^#/#/#%, min/avg/max = #/#/#", "xmt/rcv/%*^=^#/#/#%"];
-
 /// Contents of one line about its host.
 enum Told {
     /// Octets, milliseconds, and the mean so far.
@@ -161,20 +158,19 @@ enum Told {
 
 impl Told {
     fn parse(rest: &str) -> Option<Self> {
-        let summary = SUMMARIES.iter().find_map(|shape| numbers(shape, rest));
-        if let Some([sent, received, percent, times @ ..]) = summary.as_deref() {
+        if let Some(values) = Values::read("fping.host", rest) {
+            let of = |name| values.number(name);
+            let (Some(sent), Some(received)) = (of("sent"), of("received")) else {
+                let time = values.printed("time");
+                return Some(time.zip(of("octets")).map_or(Self::None, |(time, octets)| {
+                    Self::Reply(octets, time, values.printed("mean"))
+                }));
+            };
             // With duplicates fping prints the share returned.
-            let percent = Some(*percent).filter(|_| rest.starts_with("xmt/rcv/%loss"));
-            let times = <[f64; 3]>::try_from(times).ok();
-            return Some(Self::Summary { sent: *sent, received: *received, percent, times });
-        }
-        if rest.starts_with('[') {
-            let (_, rest) = rest.split_once(']')?;
-            if rest.contains("timed out") || rest.contains("unreachable") {
-                return Some(Self::None);
-            }
-            let own = fits(", # bytes, # ms (# avg, #% loss)~", rest)?;
-            return Some(Self::Reply(number(own[0])?, printed(own[1])?, printed(own[2])));
+            let percent = of("percent").filter(|_| rest.starts_with("xmt/rcv/%loss"));
+            let times = of("least").zip(of("mean")).zip(of("most"));
+            let times = times.map(|((least, mean), most)| [least, mean, most]);
+            return Some(Self::Summary { sent, received, percent, times });
         }
         let all: Option<Vec<Option<f64>>> = rest
             .split_whitespace()

@@ -13,6 +13,7 @@ use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
 use crate::iperf_text::Iperf;
 use crate::json::Document;
+use crate::moved::Moved;
 use crate::numbers::Printed;
 use crate::reader::Reader;
 
@@ -99,6 +100,11 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
+    /// Number of the test's start.
+    fn of_test(&self, name: &str) -> Option<f64> {
+        number(&self.document.value["start"]["test_start"], name)
+    }
+
     fn sum(&self, name: &str) -> Option<&Value> {
         self.end.get(&format!("{name}{}", self.suffix)).filter(|sum| sum.is_object())
     }
@@ -151,7 +157,7 @@ impl Side<'_> {
     /// Rate of the arrived datagrams in bits per second, given the rate sent.
     fn arrived(&self, sum: &Value, counts: &Counts, sent: f64) -> Option<f64> {
         let share = counts.arrived()?;
-        let octets = self.document.value["start"]["test_start"]["blksize"].as_f64();
+        let octets = self.of_test("blksize");
         let seconds = number(sum, "seconds").filter(|seconds| *seconds > 0.0);
         let all = octets.zip(seconds).map(|(octets, seconds)| 8.0 * octets * counts.all / seconds);
         Some(share * all.unwrap_or(sent))
@@ -194,7 +200,7 @@ impl Side<'_> {
     /// Contradiction if a sum's octets are not those of its datagrams; some versions write the
     /// sender's octets beside the receiver's losses.
     fn datagrams(&self, sum: &Value) -> Option<Contradiction> {
-        let size = self.document.value["start"]["test_start"]["blksize"].as_f64()?;
+        let size = self.of_test("blksize")?;
         let Counts { lost, all, .. } = counts(sum).filter(|_| self.udp)?;
         let differs = |count: f64| {
             let counted = Printed::near(count * size, 0.02).plus_step(2.0 * size);
@@ -219,8 +225,7 @@ impl Side<'_> {
     /// Contradiction if the intervals' octets match neither side's.
     fn octets(&self, told: &Value, sent: Option<&Value>) -> Option<Contradiction> {
         let octets = number(told, "bytes")?;
-        let omits =
-            self.document.value["start"]["test_start"]["omit"].as_f64().unwrap_or(0.0) > 0.0;
+        let omits = self.of_test("omit") > Some(0.0);
         let is_apart = |own: f64| {
             let sums = [Some(octets), sent.and_then(|sent| number(sent, "bytes"))];
             // The last interval's end may be missing from the list, and one may contain late data.
@@ -238,13 +243,14 @@ impl Side<'_> {
         let row = row.clone().doubting(Caveat::CutOff);
         // Only a receiver counts losses.
         let row = row.doubting_if(self.udp && lost.is_none(), Caveat::SenderOnly);
-        found.goodput(&row, 8.0 * octets / seconds);
-        if let Some((lost, all)) = lost {
-            Counts { lost, all, percent: None }.add_to(&row, seconds, found);
-        }
-        if let Some(again) = self.intervals("retransmits") {
-            found.add(&row, Metric::Retransmits, Unit::Count, again);
-        }
+        let own = Moved {
+            seconds,
+            bits_per_second: Printed::exact(8.0 * octets / seconds),
+            counts: lost.map(|(lost, all)| Counts { lost, all, percent: None }),
+            retransmits: self.intervals("retransmits"),
+            ..Moved::default()
+        };
+        own.add_to(&row, found);
     }
 }
 

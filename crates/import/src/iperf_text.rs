@@ -17,10 +17,11 @@ use crate::checks::Counts;
 use crate::contradiction::Contradiction;
 use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, begins, number};
+use crate::moved::RoundTrips;
+use crate::numbers::{Printed, number};
 use crate::reader::Reader;
 use crate::shapes::{Sheet, Values, is_around};
-use line::{Heading, Line, RoundTrips};
+use line::{Heading, Line};
 use stream::{Outcome, Stream, Test};
 
 /// Maximum number of streams in a test.
@@ -154,15 +155,6 @@ fn untitled(line: &str) -> (&str, &str) {
 
 /// True for a line that only iperf 3 prints, false for one that only iperf 2 prints.
 fn is_version_three(line: &str) -> Option<bool> {
-    // Only the number of blanks tells these headings of iperf 2 from those of iperf 3.
-    const TWO: [&str; 3] = [
-        "[ ID] Interval       Transfer",
-        "[ ID] Interval        Transfer",
-        "[ ID] Interval            Transfer",
-    ];
-    if begins(&TWO, line) {
-        return Some(false);
-    }
     Values::read("iperf.version", line).map(|values| values.text("three").is_some())
 }
 

@@ -22,6 +22,7 @@ mod irtt;
 mod irtt_text;
 mod json;
 mod lines;
+mod moved;
 mod mtr;
 mod nccl;
 mod netperf;
@@ -137,18 +138,18 @@ impl ImportError {
 
     /// Sets the line of a value, which the reader of the value does not know.
     fn at(mut self, line: usize) -> Self {
-        if let Self::UnknownJson { number }
-        | Self::BrokenJson { number, .. }
-        | Self::ToolFailed { number, .. }
-        | Self::Missing { number, .. } = &mut self
-        {
+        if let Some(number) = self.number() {
             *number = line;
         }
         self
     }
 
     /// Line that the error names.
-    pub const fn line(&self) -> Option<usize> {
+    pub fn line(mut self) -> Option<usize> {
+        self.number().copied()
+    }
+
+    const fn number(&mut self) -> Option<&mut usize> {
         match self {
             Self::NotText | Self::Unreadable(_) => None,
             Self::TooMuch { number }
@@ -157,7 +158,7 @@ impl ImportError {
             | Self::ToolFailed { number, .. }
             | Self::Missing { number, .. }
             | Self::Nothing { number, .. }
-            | Self::NoResult { number, .. } => Some(*number),
+            | Self::NoResult { number, .. } => Some(number),
         }
     }
 }

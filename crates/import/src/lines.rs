@@ -5,6 +5,8 @@
 
 use std::io::{self, BufRead, Read};
 
+use crate::shapes::Values;
+
 /// Length up to which a line of text is read; JSON continues in further pieces.
 const PIECE: usize = 64 << 10;
 /// Maximum octets of a JSON string, which is held whole.
@@ -169,30 +171,13 @@ pub(crate) fn plain(octets: &[u8]) -> String {
     out.trim().to_owned()
 }
 
-/// Text after one quotation mark, part of a time, or a log's host and program; `None` if the line
-/// has no such prefix. The blanks after it are kept.
+/// Text after one quotation mark, part of a time, a log's host and program, or the stream name of a
+/// job launcher or test runner (`[1,0]<stdout>:` of mpirun, `3: ` of srun, `DEBUG| [stdout] `);
+/// `None` if the line has no such prefix. The blanks after it are kept.
 pub(crate) fn behind_prefix(line: &str) -> Option<&str> {
-    let cut = line.strip_prefix(['>', '|']).or_else(|| behind_server(line));
-    let cut = cut.or_else(|| behind_step(line)).or_else(|| behind_time(line));
+    let launcher = || Values::read("prefix", line)?.text("rest");
+    let cut = behind_server(line).or_else(launcher).or_else(|| behind_time(line));
     cut.or_else(|| behind_program(line))
-}
-
-/// Text after the stream name of a job launcher or test runner: `[1,0]<stdout>:` of mpirun, `3: `
-/// of srun, `DEBUG| [stdout] `.
-fn behind_step(text: &str) -> Option<&str> {
-    const LEVELS: [&str; 5] = ["DEBUG", "INFO", "WARNING", "WARN", "ERROR"];
-    const STREAMS: [&str; 4] = ["<stdout>:", "<stderr>:", "[stdout]", "[stderr]"];
-    let tagged = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    let of_rank = |tag: &str| tag.chars().all(|c| c.is_ascii_digit() || c == ',');
-    let text = tagged.filter(|(tag, _)| of_rank(tag)).map_or(text, |(_, rest)| rest);
-    if let Some(rest) = STREAMS.iter().find_map(|name| text.strip_prefix(name)) {
-        return Some(rest);
-    }
-    if let Some(rest) = LEVELS.iter().find_map(|name| text.strip_prefix(name)) {
-        return rest.strip_prefix(['|', ':', ' ']);
-    }
-    let (rank, rest) = text.split_once(": ")?;
-    (rank.len() < 6 && !rank.is_empty() && rank.bytes().all(|c| c.is_ascii_digit())).then_some(rest)
 }
 
 /// Programs whose command is recognised without a distinctive prompt.

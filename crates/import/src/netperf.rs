@@ -11,9 +11,9 @@ use crate::checks::Counts;
 use crate::contradiction::Contradiction;
 use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, behind, between, number, numbers, printed};
+use crate::numbers::{Printed, behind, between, bits, number, printed};
 use crate::reader::Reader;
-use crate::shapes::Part;
+use crate::shapes::{Part, Values};
 
 /// Reader of netperf's text.
 #[derive(Debug, Default)]
@@ -65,23 +65,16 @@ impl Reader for Netperf {
     }
 }
 
-/// Factor that converts a unit of throughput to bits per second.
-fn bits(unit: &str) -> Option<f64> {
-    Some(match unit.trim_end_matches("/sec").trim_end_matches("/s") {
-        "10^3bits" => 1e3,
-        "10^6bits" => 1e6,
-        "10^9bits" => 1e9,
-        "KBytes" => 8.0 * 1024.0,
-        "MBytes" => 8.0 * 1024.0 * 1024.0,
-        "GBytes" => 8.0 * 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
-    })
+/// Bits per second of a unit of throughput.
+fn rate(unit: &str) -> Option<f64> {
+    bits(unit.trim_end_matches("/sec").trim_end_matches("/s"))
 }
 
 impl Test {
     fn take(&mut self, line: &str) -> bool {
-        if let Some(own) = numbers("Interim result: # *over # seconds ~", line) {
-            self.interim = (self.interim.0 + own[0] * own[1], self.interim.1 + own[1]);
+        if let Some(own) = Values::read("netperf.interim", line) {
+            let [rate, seconds] = ["rate", "seconds"].map(|name| own.number(name).unwrap_or(0.0));
+            self.interim = (self.interim.0 + rate * seconds, self.interim.1 + seconds);
             return true;
         }
         if line.starts_with("!!! ") {
@@ -103,7 +96,7 @@ impl Test {
         }
         let words: Vec<&str> = line.split_whitespace().collect();
         if is_heading(&words) {
-            let unit = words.iter().find_map(|word| bits(word).filter(|_| word.contains("/s")));
+            let unit = words.iter().find_map(|word| rate(word).filter(|_| word.contains("/s")));
             self.unit = self.unit.or(unit);
             self.is_headed = true;
             return true;
@@ -127,7 +120,7 @@ impl Test {
         if let Some(unit) =
             words.last().filter(|_| numbers.len() + 1 == words.len() && words.len() > 2)
         {
-            self.unit = bits(unit);
+            self.unit = rate(unit);
             numbers.push(f64::NAN);
             self.rows.push(numbers);
             return self.unit.is_some();
@@ -259,8 +252,8 @@ impl Test {
             let described = Described::new(&points, mean).with(None, 1e3);
             found.distribution(&row, Metric::Rtt, &described.of_samples(n));
         }
-        if let (Some(rate), Some(bits)) = (rate, bits(unit)) {
-            found.goodput(&row.doubting(Caveat::SenderOnly), rate * bits);
+        if let (Some(number), Some(bits)) = (rate, self::rate(unit)) {
+            found.goodput(&row.doubting(Caveat::SenderOnly), number * bits);
         } else if let Some(rate) =
             transactions.filter(|_| contradiction.is_none() && points.is_empty())
         {

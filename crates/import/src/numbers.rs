@@ -1,4 +1,4 @@
-//! Numbers, units and shapes of lines as tools write them. Pure.
+//! Numbers and units as tools write them. Pure.
 //!
 //! Never knows a tool.
 
@@ -118,7 +118,7 @@ pub(crate) fn grouped(text: &str) -> Option<f64> {
 }
 
 /// Octets of the number at a text's start.
-fn number_end(text: &str) -> usize {
+pub(crate) fn number_end(text: &str) -> usize {
     let sign = usize::from(text.starts_with(['-', '+']));
     let other = |c: char| !(c.is_ascii_digit() || matches!(c, '.' | ','));
     let mut end = sign + text[sign..].find(other).unwrap_or(text.len() - sign);
@@ -169,6 +169,31 @@ pub(crate) fn prefix(letter: Option<char>, step: f64) -> Option<f64> {
     }
 }
 
+/// Units of data: their ends, their bits, and the step of the letter before them. Those that spell
+/// octets count them in powers of two.
+const DATA: [(&str, f64, f64); 7] = [
+    ("bits", 1.0, 1000.0),
+    ("Bytes", 8.0, 1024.0),
+    ("Byte", 8.0, 1024.0),
+    ("bytes", 8.0, 1024.0),
+    ("iB", 8.0, 1024.0),
+    ("B", 8.0, 1000.0),
+    ("b", 1.0, 1000.0),
+];
+
+/// Bits of a unit of data: `Mbits`, `10^6bits`, `GBytes`, `GB`, `Gb`, `MiB`, `bytes`.
+pub(crate) fn bits(unit: &str) -> Option<f64> {
+    let (letter, each, step) =
+        DATA.iter().find_map(|(end, each, step)| Some((unit.strip_suffix(end)?, each, step)))?;
+    let letter = match letter {
+        "10^3" => "K",
+        "10^6" => "M",
+        "10^9" => "G",
+        own => own,
+    };
+    Some(each * prefix(letter.chars().next(), *step)?)
+}
+
 /// Parses the number at a text's start, with the letter of its unit in steps of `step`: `7.1G`,
 /// `14.01 Mpps`, `61K`, `4096B`.
 pub(crate) fn scaled(text: &str, step: f64) -> Option<Printed> {
@@ -195,79 +220,6 @@ pub(crate) fn behind(text: &str, name: &str) -> Option<f64> {
 /// Converts a percentile to a quantile: 99.9 % becomes exactly 0.999.
 pub(crate) fn share(percent: f64) -> f64 {
     (percent * 1e7).round() / 1e9
-}
-
-/// Texts of a line at each `#` (a number) and `*` (any text) of a shape; `None` unless it fits to
-/// its end. A blank of the shape matches any number of blanks, `^` the same or none, `~` at its end
-/// anything, and `\\` the sign after it.
-pub(crate) fn fits<'a>(shape: &str, line: &'a str) -> Option<Vec<&'a str>> {
-    let mut found = Vec::new();
-    matches(shape, line, &mut found).then_some(found)
-}
-
-fn matches<'a>(shape: &str, line: &'a str, found: &mut Vec<&'a str>) -> bool {
-    let Some(next) = shape.chars().next() else { return line.is_empty() };
-    let behind = &shape[next.len_utf8()..];
-    match next {
-        '~' => true,
-        '\\' => {
-            let rest = behind.chars().next().and_then(|literal| line.strip_prefix(literal));
-            rest.is_some_and(|rest| matches(&behind[1..], rest, found))
-        }
-        ' ' | '^' => {
-            let rest = line.trim_start();
-            (next == '^' || rest.len() < line.len()) && matches(behind, rest, found)
-        }
-        '#' => {
-            let (own, rest) = line.split_at(number_end(line));
-            if number(own).is_none() {
-                return false;
-            }
-            found.push(own);
-            matches(behind, rest, found)
-        }
-        '*' => matches_any(behind, line, found),
-        literal => line.strip_prefix(literal).is_some_and(|rest| matches(behind, rest, found)),
-    }
-}
-
-/// Matches a `*`: at least one character, and as short as the rest of the shape allows.
-fn matches_any<'a>(behind: &str, line: &'a str, found: &mut Vec<&'a str>) -> bool {
-    let kept = found.len();
-    let literal = &behind[..behind.find([' ', '^', '#', '*', '~', '\\']).unwrap_or(behind.len())];
-    let mut end = 0;
-    loop {
-        let Some(next) = line[end..].chars().next() else { return false };
-        end += next.len_utf8();
-        // An empty literal matches at the current position.
-        let Some(ahead) = line[end..].find(literal) else { return false };
-        end += ahead;
-        if behind.is_empty() {
-            end = line.len();
-        }
-        found.push(&line[..end]);
-        if matches(behind, &line[end..], found) {
-            return true;
-        }
-        found.truncate(kept);
-    }
-}
-
-/// Numbers at the `#` of a shape that the line fits; texts at a `*` are left out.
-pub(crate) fn numbers(shape: &str, line: &str) -> Option<Vec<f64>> {
-    all_printed(shape, line).map(|all| all.into_iter().map(|one| one.value).collect())
-}
-
-/// Numbers as [`numbers`] has them, each as it is printed.
-pub(crate) fn all_printed(shape: &str, line: &str) -> Option<Vec<Printed>> {
-    let kinds = shape.chars().filter(|c| matches!(c, '#' | '*'));
-    let found = fits(shape, line)?;
-    kinds.zip(found).filter(|(kind, _)| *kind == '#').map(|(_, text)| printed(text)).collect()
-}
-
-/// True if a line fits one of these shapes.
-pub(crate) fn fits_any(shapes: &[&str], line: &str) -> bool {
-    shapes.iter().any(|shape| matches(shape, line, &mut Vec::new()))
 }
 
 /// True if a line begins with one of these texts.
@@ -308,17 +260,5 @@ mod tests {
         assert_eq!(printed("9.40"), Some(Printed { value: 9.4, step: 0.01 }));
         assert!(printed("9.4").unwrap().agrees(Printed::exact(9.45)));
         assert_eq!((share(99.9), share(50.0), share(99.99)), (0.999, 0.5, 0.9999));
-    }
-
-    #[test]
-    fn a_shape_is_fitted_to_a_lines_end() {
-        let line = "0.165 ms  606993/612585 (99%)  receiver";
-        assert_eq!(
-            numbers("# ms #/# (#%) receiver", line),
-            Some(vec![0.165, 606_993.0, 612_585.0, 99.0])
-        );
-        assert_eq!(numbers("# ms #/# (#%)", line), None);
-        assert_eq!(fits("*: avg=^# ~", "fx: avg= 3 us"), Some(vec!["fx", "3"]));
-        assert_eq!(fits("a * c", "a b b c"), Some(vec!["b b"]));
     }
 }

@@ -39,9 +39,7 @@ impl Objects {
         if let Some(Broken { number: at, why }) = broken {
             // The part before the break counts, if its tool can be recognised.
             if document.value.get("start").is_some() && !document.lists.is_empty() {
-                let before = found.figures.len();
-                let _ = iperf3::read(&document, found);
-                in_lines_of(&mut found.figures[before..], number, last);
+                let _ = in_lines_of(found, (number, last), |found| iperf3::read(&document, found));
             }
             self.note(ImportError::BrokenJson { number: at, why });
             return;
@@ -53,20 +51,18 @@ impl Objects {
             events.take(document.value);
             return;
         }
-        let before = found.figures.len();
-        let read = match &document.value {
+        let mut read = |found: &mut Found| match &document.value {
             Value::Array(all) => all.iter().try_for_each(|one| {
                 let document = Document { value: one.clone(), ..Document::default() };
                 self.one(&document, found)
             }),
             _ => self.one(&document, found),
         };
+        // Our own rows have their places.
+        let is_own = document.value.get("schema").is_some();
+        let read = if is_own { read(found) } else { in_lines_of(found, (number, last), read) };
         if let Err(problem) = read {
             self.note(problem.at(number));
-        }
-        // Our own rows have their places.
-        if document.value.get("schema").is_none() {
-            in_lines_of(&mut found.figures[before..], number, last);
         }
         if document.value.is_object() && fping::Hosts::has(&document.value) {
             self.of_hosts = Some((self.of_hosts.map_or(number, |(first, _)| first), last));
@@ -97,21 +93,16 @@ impl Objects {
     }
 
     fn end_events(&mut self, found: &mut Found) {
-        let Some(((first, last), events)) = self.events.take() else { return };
-        let before = found.figures.len();
-        if let Err(problem) = events.read(found) {
-            self.note(problem.at(first));
+        let Some((lines, events)) = self.events.take() else { return };
+        if let Err(problem) = in_lines_of(found, lines, |found| events.read(found)) {
+            self.note(problem.at(lines.0));
         }
-        in_lines_of(&mut found.figures[before..], first, last);
     }
 
     pub(crate) fn end(&mut self, found: &mut Found) {
         self.end_events(found);
-        let before = found.figures.len();
-        std::mem::take(&mut self.hosts).add_to(found);
-        if let Some((first, last)) = self.of_hosts {
-            in_lines_of(&mut found.figures[before..], first, last);
-        }
+        let hosts = std::mem::take(&mut self.hosts);
+        in_lines_of(found, self.of_hosts.unwrap_or_default(), |found| hosts.add_to(found));
     }
 
     fn note(&mut self, problem: ImportError) {

@@ -9,7 +9,7 @@ use page::{Caveat, Key, Metric, Unit};
 use crate::contradiction::Contradiction;
 use crate::described::Described;
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, all_printed, begins, fits_any, leading, numbers, printed};
+use crate::numbers::{Printed, begins, leading, nanoseconds, printed};
 use crate::reader::Reader;
 use crate::series::Series;
 use crate::shapes::{Values, is_around};
@@ -47,21 +47,16 @@ pub(crate) struct Ping {
 
 impl Reader for Ping {
     fn begins(&self, line: &str) -> bool {
-        begins(&["PING ", "PING6", "Pinging "], line)
-            || (line.starts_with("Sending ") && line.contains("-byte ICMP Echos to "))
-            || (line.ends_with([':', '：']) && is_around("ping.header", line))
-            || (line.starts_with("0 ") && self.coarse && mikrotik(line).is_some())
+        // MikroTik numbers the echoes of a run from 0.
+        line.starts_with("0 ") && self.coarse && mikrotik(line).is_some()
     }
 
     fn line(&mut self, line: &str, _found: &mut Found) -> bool {
-        if self.reply(line) {
-            return true;
-        }
-        if self.begins(line) {
-            self.header(line);
-            return true;
-        }
-        self.summed_up(line) || self.counted(line) || self.is_around(line)
+        self.reply(line)
+            || self.header(line)
+            || self.summed_up(line)
+            || self.counted(line)
+            || self.is_around(line)
     }
 
     /// Adds one ping's results; without a summary it was cut off.
@@ -121,7 +116,7 @@ fn duration(text: &str) -> Option<Printed> {
     while !rest.is_empty() {
         let (value, more) = leading(rest)?;
         let digits = more.find(|c: char| c.is_ascii_digit()).unwrap_or(more.len());
-        let scale = crate::numbers::nanoseconds(&more[..digits])?;
+        let scale = nanoseconds(&more[..digits])?;
         (sum, rest) = (Printed { value: sum.value + value * scale, step: scale }, &more[digits..]);
     }
     Some(sum)
@@ -130,25 +125,14 @@ fn duration(text: &str) -> Option<Printed> {
 impl Ping {
     /// Reads `56(84) bytes of data` (Linux), `56 data bytes` (BSD, busybox), `32 bytes of data`
     /// (Windows), `Sending 5, 100-byte ICMP Echos` (Cisco).
-    fn header(&mut self, line: &str) {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let octets = |word: &str| leading(word).map(|(octets, _)| octets);
+    fn header(&mut self, line: &str) -> bool {
+        let Some(values) = Values::read("ping.begin", line) else { return false };
+        let mut words = line.split_whitespace().skip(1).take(2);
         self.begun = true;
-        self.ipv6 = line.starts_with("PING6") || words.iter().skip(1).take(2).any(|w| is_ipv6(w));
-        if let Some(values) = Values::read("ping.header", line) {
-            self.data_octets = values.number("data");
-            self.packet_octets = values.number("packet");
-            self.coarse = true;
-        } else {
-            let is_data = |word: &str| word.to_ascii_lowercase().starts_with("data");
-            let is_octets = |word: &str| is_data(word) || word.eq_ignore_ascii_case("bytes");
-            let sized = words.windows(2).find(|two| octets(two[0]).is_some() && is_octets(two[1]));
-            // In other languages the payload stands before the packet in brackets.
-            let other = words.iter().find(|word| fits_any(&["#(#)"], word)).copied();
-            self.data_octets = sized.map(|two| two[0]).or(other).and_then(octets);
-            let packet = words.iter().find_map(|word| numbers("#(#)", word));
-            self.packet_octets = packet.map(|own| own[1]);
-        }
+        self.ipv6 = line.starts_with("PING6") || words.any(is_ipv6);
+        self.coarse |= values.text("coarse").is_some();
+        (self.data_octets, self.packet_octets) = (values.number("data"), values.number("packet"));
+        true
     }
 
     fn sized(&mut self, octets: f64) {
@@ -162,35 +146,8 @@ impl Ping {
     }
 
     fn reply(&mut self, line: &str) -> bool {
-        let numbered = line.starts_with(|c: char| c.is_ascii_digit());
-        if numbered && line.contains("seq=") && line.contains([':', ',']) {
-            // A second answer to one request is no round trip of its own.
-            let Some((_, last)) = line.trim_end_matches(" (DUP!)").rsplit_once('=') else {
-                return false;
-            };
-            let unit = last.trim_start_matches(|c: char| !c.is_alphabetic() && c != 'µ').trim();
-            let scale = match unit.split(' ').next().unwrap_or_default() {
-                "us" => Some(1e3),
-                "ms" | "毫秒" | "ミリ秒" => Some(MS),
-                _ => None,
-            };
-            let value = printed(last.trim_end_matches(unit));
-            // Requests too small for a time have none; any other text there is no reply.
-            let Some(time) = scale.and_then(|scale| Some(value?.times(scale))) else {
-                return printed(last).is_some() && fits_any(&["# * *seq=# *=#"], line);
-            };
-            if let Some((octets, _)) = leading(line).filter(|(_, rest)| rest.starts_with(" bytes"))
-            {
-                self.sized(octets);
-            }
-            if line.ends_with("(DUP!)") {
-                self.duplicates.push(time.value);
-            } else {
-                self.push(time);
-            }
-            return true;
-        }
-        if let Some((octets, time)) = mikrotik(line).filter(|_| numbered) {
+        let read = Values::read("ping.reply", line);
+        if let Some((octets, time)) = mikrotik(line).filter(|_| read.is_none()) {
             (self.begun, self.coarse) = (true, true);
             if let Some(time) = time {
                 self.packet_octets = Some(octets);
@@ -199,12 +156,21 @@ impl Ping {
             }
             return true;
         }
-        let told = Values::read("ping.reply", line).filter(|_| line.contains("ms"));
-        self.coarse |= told.is_some();
-        if let Some(octets) = told.as_ref().and_then(|told| told.number("octets")) {
+        let Some(values) = read else { return false };
+        self.coarse |= values.text("coarse").is_some();
+        if let Some(octets) = values.number("octets") {
             self.sized(octets);
         }
-        told.is_some()
+        let unit = values.text("unit").and_then(nanoseconds).unwrap_or(MS);
+        if let Some(time) = values.printed("time").map(|time| time.times(unit)) {
+            // A second answer to one request is no round trip of its own.
+            if line.ends_with("(DUP!)") {
+                self.duplicates.push(time.value);
+            } else {
+                self.push(time);
+            }
+        }
+        true
     }
 
     /// Reads `100 packets transmitted, 100 received, +2 duplicates, 0% packet loss, time 101357ms`,
@@ -249,25 +215,22 @@ impl Ping {
     /// Reads `rtt min/avg/max/mdev = 0.029/0.042/0.068/0.013 ms`; `Minimum = 0ms, Maximum = 1ms,
     /// …`.
     fn summed_up(&mut self, line: &str) -> bool {
-        let in_order = |shape: &str, order: [usize; 3], unit: f64| {
-            let own = all_printed(shape, line)?;
-            Some(order.map(|at| own[at].times(unit)))
-        };
         let is_own = self.begun || begins(&["rtt ", "round-trip ", "Success rate"], line);
-        if !is_own || line.contains("xmt/") {
+        let values = Values::read("ping.summary", line);
+        let Some(values) = values.filter(|_| is_own && !line.contains("xmt/")) else {
             return false;
-        }
-        let unix = || in_order("*min/avg/max*^=^#/#/#~", [0, 1, 2], MS);
-        let windows = || in_order("* =^#ms*^* =^#ms*^* =^#ms", [0, 2, 1], MS);
-        let mikrotik = || {
-            let of = |name: &str| duration(line.split_once(name)?.1.split(' ').next()?);
-            Some([of("min-rtt=")?, of("avg-rtt=")?, of("max-rtt=")?])
         };
-        let Some(summary) = unix().or_else(windows).or_else(mikrotik) else { return false };
-        // mdev is the population's deviation; it is not imported.
-        let deviation = numbers("*min/avg/max/*=^#/#/#/#~", line);
-        // Some versions print none of few replies.
-        self.deviation = deviation.map(|own| own[3] * MS).filter(|ns| *ns > 0.0);
+        let of = |name| match values.printed(name) {
+            Some(ms) => Some(ms.times(MS)),
+            None => duration(values.text(name)?),
+        };
+        let (Some(least), Some(mean), Some(most)) = (of("least"), of("mean"), of("most")) else {
+            return false;
+        };
+        let summary = [least, mean, most];
+        // mdev is the population's deviation; it is not imported. Some versions print none of few
+        // replies.
+        self.deviation = of("deviation").map(|own| own.value).filter(|ns| *ns > 0.0);
         self.summary = Some(summary);
         // MikroTik and Cisco sum up in the line of their counts.
         self.counted(line);
@@ -283,9 +246,7 @@ impl Ping {
             return dots.len() == line.len() || line.ends_with("---");
         }
         let unreachable = (line.contains("icmp_seq=") && begins(&["From ", "Von ", "De "], line))
-            || (self.begun
-                && !line.contains("seq=")
-                && fits_any(&["# bytes from *: *", "Reply from *: *", "# # # *"], line));
+            || (self.begun && !line.contains("seq=") && is_around("ping.other", line));
         (line.starts_with("---") && line.ends_with("---") && line.len() > 8)
             || unreachable
             || is_around("ping", line)

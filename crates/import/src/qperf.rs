@@ -6,7 +6,7 @@
 use page::{Caveat, Key, Metric, Unit};
 
 use crate::found::{Found, Row};
-use crate::numbers::{Printed, grouped, nanoseconds, prefix};
+use crate::numbers::{Printed, bits, grouped, nanoseconds, prefix};
 use crate::reader::Reader;
 
 /// Reader of qperf's text.
@@ -83,7 +83,10 @@ impl Test {
             "latency" => {
                 (&mut self.latency_ns, nanoseconds(unit).map(|scale| value * scale), is_latency)
             }
-            "bw" | "recv_bw" => (&mut self.bits_per_second, bits(value, unit), !is_latency),
+            "bw" | "recv_bw" => {
+                let each = unit.strip_suffix("/sec").and_then(bits);
+                (&mut self.bits_per_second, each.map(|each| value * each), !is_latency)
+            }
             "msg_size" => (&mut self.message, octets(value, unit), true),
             "loc_recv_msgs" => (&mut self.received, Some(value), true),
             "msg_rate" => (&mut self.rate, messages(value, unit), true),
@@ -133,23 +136,7 @@ fn messages(value: f64, unit: &str) -> Option<f64> {
     Some(value * prefix(unit.strip_suffix("/sec")?.chars().next(), 1000.0)?)
 }
 
-/// Parses `1.18 GB/sec`, `9.4 Gb/sec`, `117700000 bytes/sec`.
-fn bits(value: f64, unit: &str) -> Option<f64> {
-    let unit = unit.strip_suffix("/sec")?;
-    let (unit, each) = match unit {
-        "bytes" => return Some(value * 8.0),
-        "bits" => return Some(value),
-        _ if unit.ends_with('B') => (unit.strip_suffix('B')?, 8.0),
-        _ => (unit.strip_suffix('b')?, 1.0),
-    };
-    Some(value * each * prefix(unit.chars().next(), 1000.0)?)
-}
-
-/// Parses `1 bytes`, `64 KB`, `9 KiB`.
+/// Parses `1 bytes`, `64 KB`, `32 KiB (32,768)`.
 fn octets(value: f64, unit: &str) -> Option<f64> {
-    if unit.starts_with("byte") {
-        return Some(value);
-    }
-    let step = if unit.contains('i') { 1024.0 } else { 1000.0 };
-    Some(value * prefix(unit.chars().next().filter(|c| *c != 'B'), step)?)
+    Some(value * bits(unit.split(' ').next()?)? / 8.0)
 }

@@ -3,18 +3,35 @@
 //! A row has a tool or a part of its output, a shape, and a name for each `#` and `*` of the shape:
 //! `-` is a value that is not imported, a name after `!` is told once, and `name=text` is a value
 //! that the shape implies. A row without names is a line around the results.
+//!
+//! In a shape `#` is a number and `*` any text, a blank any number of blanks, `^` the same or none,
+//! `~` any end (with a name, where one is left for it), and a backslash stands before a sign that
+//! means itself.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::numbers::{Printed, fits, number, printed};
+use crate::numbers::{Printed, number, number_end, printed};
 
 /// Maximum number of kept values of one name.
 const MOST_KEPT: usize = 256;
 
+/// Element of a shape.
+enum Piece {
+    Text(&'static str),
+    Blanks,
+    MaybeBlanks,
+    Number,
+    Any,
+    Rest,
+}
+
 /// Shape of a line, and the names of its values.
 struct Shape {
     text: &'static str,
+    pieces: Vec<Piece>,
+    /// Longest text that a line of the shape has.
+    longest: &'static str,
     names: Vec<&'static str>,
     implied: Vec<(&'static str, &'static str)>,
 }
@@ -22,13 +39,99 @@ struct Shape {
 static SHAPES: LazyLock<BTreeMap<&str, Vec<Shape>>> = LazyLock::new(|| {
     let mut shapes: BTreeMap<&str, Vec<Shape>> = BTreeMap::new();
     for (part, row) in include_str!("shapes.tsv").lines().filter_map(|row| row.split_once('\t')) {
-        let (shape, names) = row.split_once('\t').unwrap_or((row, ""));
-        let implied = names.split_whitespace().filter_map(|name| name.split_once('=')).collect();
-        let names = names.split_whitespace().filter(|name| !name.contains('=')).collect();
-        shapes.entry(part).or_default().push(Shape { text: shape, names, implied });
+        shapes.entry(part).or_default().push(Shape::parse(row));
     }
     shapes
 });
+
+fn pieces(mut shape: &'static str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    while let Some(sign) = shape.chars().next() {
+        let special = match sign {
+            ' ' => Some(Piece::Blanks),
+            '^' => Some(Piece::MaybeBlanks),
+            '#' => Some(Piece::Number),
+            '*' => Some(Piece::Any),
+            '~' => Some(Piece::Rest),
+            _ => None,
+        };
+        let from = usize::from(sign == '\\');
+        let mut signs = shape[from..].char_indices().skip(1);
+        let end = signs.find(|(_, sign)| matches!(sign, ' ' | '^' | '#' | '*' | '~' | '\\'));
+        let end = from + end.map_or(shape.len() - from, |(at, _)| at);
+        let length = if special.is_some() { 1 } else { end };
+        pieces.push(special.unwrap_or(Piece::Text(&shape[from..end])));
+        shape = &shape[length..];
+    }
+    pieces
+}
+
+/// True if a line fits the pieces to its end; keeps its texts at each number and any text.
+fn fits<'a>(pieces: &[Piece], line: &'a str, found: &mut Vec<&'a str>) -> bool {
+    let Some((piece, behind)) = pieces.split_first() else { return line.is_empty() };
+    match piece {
+        Piece::Text(text) => line.strip_prefix(text).is_some_and(|rest| fits(behind, rest, found)),
+        Piece::Blanks | Piece::MaybeBlanks => {
+            let rest = line.trim_start();
+            let may_lack = matches!(piece, Piece::MaybeBlanks);
+            (may_lack || rest.len() < line.len()) && fits(behind, rest, found)
+        }
+        Piece::Number => {
+            let (own, rest) = line.split_at(number_end(line));
+            if number(own).is_none() {
+                return false;
+            }
+            found.push(own);
+            fits(behind, rest, found)
+        }
+        Piece::Any => fits_any(behind, line, found),
+        Piece::Rest => {
+            found.push(line);
+            true
+        }
+    }
+}
+
+/// Fits any text: at least one character, and as short as the rest of the shape allows.
+fn fits_any<'a>(behind: &[Piece], line: &'a str, found: &mut Vec<&'a str>) -> bool {
+    let kept = found.len();
+    let literal = if let Some(Piece::Text(text)) = behind.first() { text } else { "" };
+    let mut end = 0;
+    loop {
+        let Some(next) = line[end..].chars().next() else { return false };
+        end += next.len_utf8();
+        // An empty literal is at the current position.
+        let Some(ahead) = line[end..].find(literal) else { return false };
+        end = if behind.is_empty() { line.len() } else { end + ahead };
+        found.push(&line[..end]);
+        if fits(behind, &line[end..], found) {
+            return true;
+        }
+        found.truncate(kept);
+    }
+}
+
+impl Shape {
+    fn parse(row: &'static str) -> Self {
+        let (text, names) = row.split_once('\t').unwrap_or((row, ""));
+        let pieces = pieces(text);
+        let texts =
+            pieces.iter().map(|piece| if let Piece::Text(text) = piece { text } else { "" });
+        let longest = texts.max_by_key(|text| text.len()).unwrap_or_default();
+        let implied = names.split_whitespace().filter_map(|name| name.split_once('=')).collect();
+        let names = names.split_whitespace().filter(|name| !name.contains('=')).collect();
+        Self { text, pieces, longest, names, implied }
+    }
+
+    fn texts<'a>(&self, line: &'a str) -> Option<Vec<&'a str>> {
+        // Any text at its beginning makes all of it be tried.
+        if !matches!(self.pieces.first(), Some(Piece::Text(_))) && !line.contains(self.longest) {
+            return None;
+        }
+        let mut found = Vec::new();
+        fits(&self.pieces, line, &mut found).then_some(found)
+    }
+}
 
 /// Shapes of a part of an output.
 #[derive(Clone, Copy)]
@@ -50,7 +153,7 @@ impl Part {
 
     /// True if a line has one of the shapes.
     pub(crate) fn fits(self, line: &str) -> bool {
-        self.0.iter().any(|row| fits(row.text, line).is_some())
+        self.0.iter().any(|row| row.texts(line).is_some())
     }
 }
 
@@ -61,7 +164,7 @@ impl<'a> Values<'a> {
     /// Values of a line that has a shape of this part of an output; the first shape counts.
     pub(crate) fn read(part: &str, line: &'a str) -> Option<Self> {
         Part::named(part).0.iter().find_map(|row| {
-            let texts = fits(row.text, line)?;
+            let texts = row.texts(line)?;
             let named = row.names.iter().copied().zip(texts).filter(|(name, _)| *name != "-");
             Some(Self(named.chain(row.implied.iter().copied()).collect()))
         })
@@ -157,5 +260,25 @@ impl Columns {
         let values: Option<Vec<f64>> = line.split_whitespace().map(number).collect();
         let values = values.filter(|all| !all.is_empty() && all.len() == self.0.len())?;
         Some(self.0.iter().copied().zip(values).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shape_is_fitted_to_a_lines_end() {
+        let texts = |shape, line| {
+            let mut found = Vec::new();
+            fits(&pieces(shape), line, &mut found).then_some(found)
+        };
+        let line = "0.165 ms  606993/612585 (99%)  receiver";
+        let wanted = vec!["0.165", "606993", "612585", "99"];
+        assert_eq!(texts("# ms #/# (#%) receiver", line), Some(wanted));
+        assert_eq!(texts("# ms #/# (#%)", line), None);
+        assert_eq!(texts("*: avg=^# ~", "fx: avg= 3 us"), Some(vec!["fx", "3"]));
+        assert_eq!(texts("a * c", "a b b c"), Some(vec!["b b"]));
+        assert_eq!(texts("\\# a\\*b~", "# a*bc"), Some(vec![]));
     }
 }

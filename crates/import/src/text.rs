@@ -8,7 +8,7 @@ use std::io::BufRead;
 
 use page::{Caveat, UnreadLine};
 
-use crate::found::{Found, in_lines_of};
+use crate::found::{Found, stamp};
 use crate::lines::{Prefix, Source, behind_log, behind_prefix, behind_prompt, plain};
 use crate::objects::Objects;
 use crate::reader::Reader;
@@ -40,9 +40,9 @@ const READERS: [(&str, NewReader); 17] = [
     ("irtt", new::<irtt_text::Text>),
     ("uperf", new::<uperf::Uperf>),
     ("ethr", new::<ethr::Ethr>),
-    ("perftest", new::<perftest::Perftest>),
+    ("perftest", perftest::perftest),
     ("nccl-tests", new::<nccl::Nccl>),
-    ("osu", new::<perftest::Osu>),
+    ("osu", perftest::osu),
     ("nuttcp", new::<nuttcp::Nuttcp>),
     ("trex", new::<trex::Trex>),
 ];
@@ -260,7 +260,7 @@ impl Read {
             return;
         }
         let figures = &mut self.found.figures[from..];
-        in_lines_of(figures, span.first, span.last);
+        stamp(figures, (span.first, span.last));
         if span.has_unread {
             for figure in figures {
                 figure.doubt(Caveat::UnreadLines);
@@ -303,13 +303,10 @@ impl Read {
             "of Markdown fences were stepped over",
         );
         for problem in problems {
-            notes.push(format!("left out: {problem}"));
-            self.unread.push(UnreadLine {
-                file: String::new(),
-                line: problem.line().unwrap_or(last).min(last),
-                text: problem.to_string(),
-                inside: false,
-            });
+            let text = problem.to_string();
+            notes.push(format!("left out: {text}"));
+            let line = problem.line().unwrap_or(last).min(last);
+            self.unread.push(UnreadLine { file: String::new(), line, text, inside: false });
         }
         self.found.number_repeats();
         Ok(Imported {

@@ -7,6 +7,7 @@ use page::Caveat;
 
 use crate::contradiction::Contradiction;
 use crate::found::{Found, Row};
+use crate::moved::Moved;
 use crate::numbers::{Printed, number, scaled};
 use crate::reader::Reader;
 use crate::shapes::is_around;
@@ -24,12 +25,12 @@ pub(crate) struct Uperf {
 impl Reader for Uperf {
     fn line(&mut self, line: &str, _found: &mut Found) -> bool {
         if line.contains("(s) =") {
-            let Some(read) = Moved::parse(line) else { return false };
+            let Some(read) = parse(line) else { return false };
             if line.starts_with("Total") {
                 self.total = Some(read);
             } else if line.starts_with("Txn") {
-                self.moved += read.octets.value;
-                if self.most.is_none_or(|most| read.octets.value >= most.octets.value) {
+                self.moved += read.bytes.value;
+                if self.most.is_none_or(|most| read.bytes.value >= most.bytes.value) {
                     self.most = Some(read);
                 }
             }
@@ -42,43 +43,31 @@ impl Reader for Uperf {
     }
 
     fn end(&mut self, found: &mut Found) {
-        let has_moved = |moved: &Moved| moved.octets.value > 0.0;
+        let has_moved = |moved: &Moved| moved.bytes.value > 0.0;
         // The total has what all transactions moved, or one of them is missing.
         let moved = Printed::near(self.moved, 0.02);
-        let total = self.total.map(|total| total.octets);
+        let total = self.total.map(|total| total.bytes);
         let missing = Contradiction::unless_same("octets-of-intervals", total, moved);
         let most = self.most.filter(|most| has_moved(most) && missing.is_none());
         if let Some(moved) = most.or(self.total.filter(has_moved)) {
             let row = Row::new("uperf").doubting(Caveat::SenderOnly);
             let row = row.doubting_if(self.total.is_none(), Caveat::CutOff);
-            let row = row.contradicted(missing.or_else(|| moved.contradiction()));
+            let row = row.contradicted(missing.or_else(|| moved.contradiction(0.01)));
             found.goodput(&row, moved.bits_per_second.value);
         }
     }
 }
 
 /// Parses `Txn2 943.44M / 1.20(s) = 6.59Gb/s 100500op/s`.
-#[derive(Debug, Clone, Copy)]
-struct Moved {
-    octets: Printed,
-    seconds: f64,
-    bits_per_second: Printed,
-}
-
-impl Moved {
-    fn parse(line: &str) -> Option<Self> {
-        let (before, after) = line.split_once("(s) =")?;
-        let (octets, seconds) = before.split_once(char::is_whitespace)?.1.split_once('/')?;
-        let rate = after.split_whitespace().next()?;
-        let octets = scaled(octets, 1024.0)?;
-        let is_rate = rate.ends_with("b/s") || rate == "0";
-        let bits_per_second = scaled(rate, 1000.0).filter(|_| is_rate)?;
-        Some(Self { octets, seconds: number(seconds)?, bits_per_second })
-    }
-
-    fn contradiction(&self) -> Option<Contradiction> {
-        let counted = self.octets.times(8.0 / self.seconds);
-        let counted = counted.plus_step(counted.value * 0.01 / self.seconds);
-        Contradiction::unless_same("rate-of-octets", self.bits_per_second, counted)
-    }
+fn parse(line: &str) -> Option<Moved> {
+    let (before, after) = line.split_once("(s) =")?;
+    let (octets, seconds) = before.split_once(char::is_whitespace)?.1.split_once('/')?;
+    let rate = after.split_whitespace().next()?;
+    let is_rate = rate.ends_with("b/s") || rate == "0";
+    Some(Moved {
+        bytes: scaled(octets, 1024.0)?,
+        seconds: number(seconds)?,
+        bits_per_second: scaled(rate, 1000.0).filter(|_| is_rate)?,
+        ..Moved::default()
+    })
 }

@@ -2,8 +2,9 @@
 //! and bits per second. A receiver of datagrams adds jitter, lost, all, percent and out of order.
 //! Pure.
 
-use super::line::{Line, Moved};
+use super::line::Line;
 use crate::checks::Counts;
+use crate::moved::Moved;
 use crate::numbers::{Printed, number};
 
 /// Time of a line, and the client's port: another run has others.

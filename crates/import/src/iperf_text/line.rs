@@ -4,7 +4,8 @@
 
 use crate::checks::Counts;
 use crate::contradiction::Contradiction;
-use crate::numbers::{Printed, leading, number, prefix, printed};
+use crate::moved::{Moved, RoundTrips};
+use crate::numbers::{Printed, bits, leading, number, prefix, printed};
 use crate::shapes::Values;
 
 /// Contents of a line.
@@ -24,36 +25,6 @@ pub(super) struct Line {
     pub sender: bool,
     pub omitted: bool,
     pub moved: Moved,
-}
-
-/// Data that was moved, according to a line or to several together.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Moved {
-    /// Number of the line, if it is one.
-    pub number: Option<usize>,
-    pub seconds: f64,
-    pub bits_per_second: Printed,
-    pub bytes: Printed,
-    pub counts: Option<Counts>,
-    pub retransmits: Option<f64>,
-    pub cwnd: Option<f64>,
-    pub round_trips: Option<RoundTrips>,
-    /// Number of datagrams that their sender counts.
-    pub datagrams: Option<f64>,
-    /// Datagrams that arrived in a second.
-    pub per_second: Option<f64>,
-    /// True if a sender of datagrams prints these counts.
-    pub sends_datagrams: bool,
-}
-
-/// Round trips of a bounceback.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RoundTrips {
-    pub count: f64,
-    /// Minimum, mean and maximum in milliseconds.
-    pub ends: [f64; 3],
-    pub deviation: f64,
-    pub per_second: f64,
 }
 
 /// Columns after the rate, as named by the last heading.
@@ -164,56 +135,29 @@ impl Line {
         self.receiver || self.sender
     }
 
-    /// Contradiction if its rate is not its octets over its time.
+    /// Contradiction if its rate is not its octets or its datagrams over its time.
     pub(super) fn contradiction(&self) -> Option<Contradiction> {
-        let Moved { seconds, bytes, bits_per_second, per_second, counts, .. } = self.moved;
+        let Moved { seconds, per_second, counts, .. } = self.moved;
         if seconds < 0.5 {
             return None;
         }
-        let counted = bytes.times(8.0 / seconds);
-        let counted = counted.plus_step(counted.value * self.time_step / seconds);
-        let rate = Contradiction::unless_same("rate-of-octets", bits_per_second, counted);
         let told = per_second.filter(|rate| *rate > 0.0).zip(counts);
         let of_counts = told.and_then(|(said, counts)| {
             let counted = Printed::near((counts.all - counts.lost) / seconds, 0.02).plus_step(1.0);
             Contradiction::unless_same("datagrams-of-count", said, counted)
         });
-        rate.or(of_counts)
-    }
-}
-
-impl Moved {
-    /// Sums up the counts of two, whose rates and times are others' matter.
-    pub(super) fn and(self, other: Self) -> Self {
-        let sum = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b);
-        let counts = self.counts.zip(other.counts);
-        Self {
-            bytes: self.bytes.plus(other.bytes),
-            counts: counts.map(|(a, b)| Counts::sum(&[a, b])),
-            retransmits: sum(self.retransmits, other.retransmits),
-            datagrams: sum(self.datagrams, other.datagrams),
-            cwnd: self.cwnd.into_iter().chain(other.cwnd).reduce(f64::max),
-            ..Self::default()
-        }
+        self.moved.contradiction(self.time_step).or(of_counts)
     }
 }
 
 /// Parses `1.32 GBytes`.
 fn octets(value: &str, unit: &str) -> Option<Printed> {
-    let letter = unit.strip_suffix("Bytes").or_else(|| unit.strip_suffix("bits"));
-    let letter = letter.or_else(|| unit.strip_suffix("Byte"))?;
-    let each = if unit.ends_with("bits") { 0.125 } else { 1.0 };
-    Some(printed(value)?.times(each * prefix(letter.chars().next(), 1024.0)?))
+    Some(printed(value)?.times(bits(unit)? / 8.0))
 }
 
 /// Parses `190 Mbits/sec`, `22.6 MBytes/sec`.
 fn rate(value: &str, unit: &str) -> Option<Printed> {
-    let value = printed(value)?;
-    if let Some(letter) = unit.strip_suffix("bits/sec") {
-        return Some(value.times(prefix(letter.chars().next(), 1000.0)?));
-    }
-    let letter = unit.strip_suffix("Bytes/sec")?;
-    Some(value.times(8.0 * prefix(letter.chars().next(), 1024.0)?))
+    Some(printed(value)?.times(bits(unit.strip_suffix("/sec")?)?))
 }
 
 /// Parses `1681K(1189)`, `895K`; `None` for `-1K` and `NA`, which mean unknown.

@@ -2,9 +2,10 @@
 //!
 //! Owns the choice of the result among them; one interval never represents the run.
 
-use super::line::{Line, Moved};
+use super::line::Line;
 use crate::checks::Counts;
 use crate::contradiction::Contradiction;
+use crate::moved::Moved;
 use crate::numbers::Printed;
 
 /// Lines of one stream so far.
@@ -81,9 +82,7 @@ impl Intervals {
         if self.count == 0 {
             (self.first, self.last, self.sum) = (line.from, line.from, moved);
         } else {
-            let seconds = self.sum.seconds + moved.seconds;
-            self.sum = Moved { seconds, ..self.sum.and(moved) };
-            self.sum.bits_per_second = self.sum.bytes.times(8.0 / seconds);
+            self.sum = self.sum.followed_by(moved);
         }
         self.broken = self.broken.or_else(|| line.contradiction());
         self.has_gap |= (line.from - self.last).abs() > 0.02 + 0.01 * moved.seconds;

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use import::{Imported, Made, formats, read};
 use page::{Caveat, Condition, Figure, Key};
@@ -52,6 +53,32 @@ pub(super) fn fixtures() -> Vec<Fixture> {
         Fixture { file, tool, version, mode: text(mode), made, expected: text(expected), octets }
     })
     .collect()
+}
+
+/// Stored output that is text in UTF-8 and no terminal's, with what is read of it.
+pub(super) struct Whole {
+    pub fixture: Fixture,
+    pub text: String,
+    pub read: Imported,
+}
+
+static WHOLES: LazyLock<Vec<Whole>> = LazyLock::new(|| {
+    let of = |fixture: Fixture| {
+        let text = String::from_utf8(fixture.octets.clone()).ok()?;
+        let read = read(&fixture.octets).ok().filter(|_| !text.contains('\r'))?;
+        Some(Whole { fixture, text, read })
+    };
+    fixtures().into_iter().filter_map(of).collect()
+});
+
+/// Every such output, JSON among them.
+pub(super) fn wholes() -> impl Iterator<Item = &'static Whole> {
+    WHOLES.iter()
+}
+
+/// Every such output of lines: JSON breaks as a whole, and is refused.
+pub(super) fn texts() -> impl Iterator<Item = &'static Whole> {
+    WHOLES.iter().filter(|whole| !whole.fixture.is("json"))
 }
 
 /// `rtt[q=0.5,protocol=icmp]=42000`: whether such a figure is there, to a thousandth.

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use import::{Imported, read};
 use page::{Caveat, Figure, Key};
 
-use crate::fixtures::{Fixture, fixtures};
+use crate::fixtures::{Whole, texts};
 
 /// With one of these a figure says itself that it may be another.
 const MARKS: [Caveat; 4] =
@@ -48,15 +48,17 @@ pub(super) fn is_marked(figure: &Figure, whole: &[Figure]) -> bool {
         .any(|caveat| MARKS.contains(caveat) || (doubts.contains(caveat) && is_new(caveat)))
 }
 
-/// What is wrong with a changed output.
-fn wrong(changed: &str, whole: &Imported) -> Vec<String> {
-    let Ok(read) = read(changed.as_bytes()) else { return Vec::new() };
-    let is_wrong =
-        |figure: &&Figure| !is_among(figure, &whole.figures) && !is_marked(figure, &whole.figures);
-    let wrong = read.figures.iter().filter(is_wrong);
-    wrong
-        .map(|f| format!("{:?} {:?} {:?} {:?}", f.metric, f.quantile, f.value, f.conditions))
-        .collect()
+/// Figures of a changed output that are another one than the whole's, and do not say so.
+pub(super) fn wrong(changed: &str, whole: &Imported) -> Vec<Figure> {
+    let figures = read(changed.as_bytes()).map(|read| read.figures).unwrap_or_default();
+    let is_right = |f: &Figure| is_among(f, &whole.figures) || is_marked(f, &whole.figures);
+    figures.into_iter().filter(|figure| !is_right(figure)).collect()
+}
+
+/// A figure in a report.
+pub(super) fn told(figure: &Figure) -> String {
+    let Figure { metric, quantile, value, conditions, .. } = figure;
+    format!("{metric:?} {quantile:?} {value:?} {conditions:?}")
 }
 
 /// Every change of one line that a mutation makes of an output's, with its number.
@@ -98,22 +100,11 @@ fn halved(lines: &[&str], at: usize) -> String {
 const MUTATIONS: [Mutation; 4] =
     [("missing", without), ("garbled", garbled), ("wrapped", wrapped), ("halved", halved)];
 
-/// The outputs of lines: JSON breaks as a whole, and is refused.
-fn texts() -> Vec<(Fixture, String, Imported)> {
-    let of = |fixture: Fixture| {
-        let text = String::from_utf8_lossy(&fixture.octets).into_owned();
-        let is_json = fixture.is("json");
-        let whole = read(&fixture.octets).ok().filter(|_| !is_json && !text.contains('\r'))?;
-        Some((fixture, text, whole))
-    };
-    fixtures().into_iter().filter_map(of).collect()
-}
-
 #[test]
 fn no_line_that_is_missing_or_unreadable_changes_a_figure_in_silence() {
     let mut report = String::new();
     let mut tried: BTreeMap<String, usize> = BTreeMap::new();
-    for (nth, (fixture, text, whole)) in texts().into_iter().enumerate() {
+    for (nth, Whole { fixture, text, read }) in texts().enumerate() {
         let lines: Vec<&str> = text.lines().collect();
         let step = lines.len().div_ceil(TRIED);
         // Versions print the same lines, and of each others are tried.
@@ -123,8 +114,9 @@ fn no_line_that_is_missing_or_unreadable_changes_a_figure_in_silence() {
         {
             for (name, mutation) in MUTATIONS {
                 *tried.entry(fixture.tool.clone()).or_default() += 1;
-                for wrong in wrong(&mutation(&lines, at), &whole) {
-                    let _ = writeln!(report, "{}:{} {name}: {wrong}", fixture.file, at + 1);
+                for wrong in wrong(&mutation(&lines, at), read) {
+                    let (file, line, wrong) = (&fixture.file, at + 1, told(&wrong));
+                    let _ = writeln!(report, "{file}:{line} {name}: {wrong}");
                 }
             }
         }

@@ -5,6 +5,7 @@ mod any_output;
 mod fixtures;
 mod garbled;
 mod kinds;
+mod long_log;
 mod outputs;
 mod real_tools;
 mod replaced;

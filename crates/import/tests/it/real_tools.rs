@@ -9,6 +9,28 @@ use std::time::Duration;
 use import::{Imported, read};
 use page::{Key, Metric};
 
+type Tool = (&'static str, fn());
+
+const TOOLS: [Tool; 8] = [
+    ("ping", ping),
+    ("iperf3", iperf3),
+    ("iperf", iperf2),
+    ("irtt", irtt),
+    ("flent", flent),
+    ("qperf", qperf),
+    ("sockperf", sockperf),
+    ("fio", fio),
+];
+
+/// They wait most of their time, so all run at once.
+#[test]
+fn each_tool_that_is_installed_is_read() {
+    let running = TOOLS.map(|(tool, read)| (tool, std::thread::spawn(read)));
+    let failed = running.map(|(tool, test)| test.join().is_err().then_some(tool));
+    let failed: Vec<&str> = failed.into_iter().flatten().collect();
+    assert!(failed.is_empty(), "{failed:?}: see above");
+}
+
 /// A server that ends with the test.
 struct Server(Child);
 
@@ -66,7 +88,6 @@ fn check(tool: &str, octets: &[u8], metrics: &[Metric]) -> Imported {
     read
 }
 
-#[test]
 fn ping() {
     if is_installed("ping") {
         let args = ["-c", "3", "-i", "0.2", "127.0.0.1"];
@@ -79,7 +100,6 @@ fn ping() {
     }
 }
 
-#[test]
 fn iperf3() {
     if is_installed("iperf3") {
         let _server = serve("iperf3", &["-s", "-p", "15311"]);
@@ -95,7 +115,6 @@ fn iperf3() {
     }
 }
 
-#[test]
 fn iperf2() {
     if is_installed("iperf") {
         let _server = serve("iperf", &["-s", "-p", "15316"]);
@@ -109,7 +128,6 @@ fn iperf2() {
     }
 }
 
-#[test]
 fn irtt() {
     if is_installed("irtt") {
         let _server = serve("irtt", &["server", "-b", "127.0.0.1:15318"]);
@@ -120,7 +138,6 @@ fn irtt() {
 
 /// flent's own files, of round trips that ping and irtt measure for it. irtt's port can't be
 /// chosen.
-#[test]
 fn flent() {
     if is_installed("flent") && is_installed("irtt") {
         let _server = serve("irtt", &["server", "-b", "127.0.0.1:2112"]);
@@ -140,7 +157,6 @@ fn flent() {
     }
 }
 
-#[test]
 fn qperf() {
     if is_installed("qperf") {
         let _server = serve("qperf", &["--listen_port", "15312"]);
@@ -149,7 +165,6 @@ fn qperf() {
     }
 }
 
-#[test]
 fn sockperf() {
     if is_installed("sockperf") {
         let _server = serve("sockperf", &["server", "-i", "127.0.0.1", "-p", "15313"]);
@@ -158,7 +173,6 @@ fn sockperf() {
     }
 }
 
-#[test]
 fn fio() {
     if is_installed("fio") {
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fio.dat");

@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use import::{Imported, read};
+use import::read;
 use page::Figure;
 
-use crate::fixtures::{Fixture, fixtures};
+use crate::fixtures::{Fixture, Whole, wholes};
 use crate::garbled::{is_among, is_marked};
 
 /// Number that nothing else in its output contradicts.
@@ -67,7 +67,6 @@ const ALONE: &[Alone] = &[
     alone("fio", &[], "| #th=[ ", POINT),
     alone("fio", &[], "| #th=[ #], #th=[ #], #th=[ ", POINT),
     alone("fio", &["no-header"], "*jobs=", "neither the jobs' headers nor their start are there"),
-    alone("fio", &["no-header"], "*depth=", "neither the jobs' headers nor their start are there"),
     alone("fio", &["terse", "terse-five"], "field 7", "operations of a size that is not printed"),
     alone("fio", &["terse"], "field 48", "operations of a size that is not printed"),
     alone("fio", &["terse-five"], "field 54", "operations of a size that is not printed"),
@@ -258,22 +257,13 @@ fn change(figure: &Figure, whole: &[Figure]) -> f64 {
     away.fold(f64::INFINITY, f64::min)
 }
 
-/// Every stored output of lines, JSON among them, as it is and read.
-fn outputs() -> impl Iterator<Item = (Fixture, String, Imported)> {
-    fixtures().into_iter().filter_map(|fixture| {
-        let text = String::from_utf8(fixture.octets.clone()).ok()?;
-        let whole = read(&fixture.octets).ok()?;
-        (!text.contains('\r')).then_some((fixture, text, whole))
-    })
-}
-
 #[test]
 fn a_replaced_number_is_found_out_unless_it_stands_alone() {
     let mut found: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     let mut tried: BTreeMap<String, usize> = BTreeMap::new();
     let mut used: BTreeSet<usize> = BTreeSet::new();
     let mut believed: BTreeMap<String, String> = BTreeMap::new();
-    for (fixture, text, whole) in outputs() {
+    for Whole { fixture, text, read: whole } in wholes() {
         let lines: Vec<&str> = text.lines().collect();
         for at in 0..lines.len() {
             for (nth, Replaced { line, before }) in replaced(lines[at]).into_iter().enumerate() {
@@ -296,7 +286,7 @@ fn a_replaced_number_is_found_out_unless_it_stands_alone() {
                         continue;
                     }
                     let change = change(figure, &whole.figures);
-                    let reason = ALONE.iter().position(|of| of.is(&fixture, &before, change));
+                    let reason = ALONE.iter().position(|of| of.is(fixture, &before, change));
                     used.extend(reason);
                     if reason.is_none() {
                         let name = format!("{} {} `{before}`", fixture.tool, fixture.mode);
