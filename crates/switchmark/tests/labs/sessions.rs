@@ -6,10 +6,12 @@
 
 use std::process::Command;
 
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64;
 use serde_json::Value;
 
 use super::harness::spaces::{Spaces, cable, call, host_table, ip, space};
-use super::harness::{Scratch, alone, json, switchmark};
+use super::harness::{Scratch, alone, full, json, switchmark};
 
 /// New connections a second that the router lets pass, and how many may come at once.
 const RATE: f64 = 1_000.0;
@@ -97,25 +99,52 @@ fn assert_limit(row: &Value, least: f64, most: f64) {
     assert_ne!(row["verdict"], "tester", "{row:#}");
 }
 
+/// Searches a limit of the rate, and holds the bracket against it.
+fn find_rate(scratch: &Scratch, limit: f64) {
+    let bed = bed(scratch, &format!("limit rate over {limit}/second burst {BURST} packets"));
+    let time = FINAL_S.to_string();
+    let args = ["--test", "rate", "-t", "1", "--final-time", &time, "--precision", "0.02"];
+    let row = measure(scratch, &bed, "connection_rate", &args);
+    assert_limit(&row, limit * (1.0 - WIDTH), (limit + BURST / FINAL_S) * (1.0 + WIDTH));
+}
+
+/// Searches a limit of the number at once, and holds the bracket against it.
+fn find_count(scratch: &Scratch, limit: f64) {
+    let bed = bed(scratch, &format!("ct count over {limit}"));
+    let args = ["--test", "concurrent", "--most", "20000", "--opening", "4000", "--hold", "300ms"];
+    let row = measure(scratch, &bed, "connections", &args);
+    assert_limit(&row, limit * (1.0 - WIDTH), limit * (1.0 + WIDTH));
+}
+
 #[test]
 fn a_limit_of_new_connections_is_found() {
     const TEST: &str = "a_limit_of_new_connections_is_found";
     let Some(_alone) = alone(TEST, &["ip", "nft", "sysctl"]) else { return };
-    let scratch = Scratch::new("sessions-rate");
-    let bed = bed(&scratch, &format!("limit rate over {RATE}/second burst {BURST} packets"));
-    let time = FINAL_S.to_string();
-    let args = ["--test", "rate", "-t", "1", "--final-time", &time, "--precision", "0.02"];
-    let row = measure(&scratch, &bed, "connection_rate", &args);
-    assert_limit(&row, RATE * (1.0 - WIDTH), (RATE + BURST / FINAL_S) * (1.0 + WIDTH));
+    find_rate(&Scratch::new("sessions-rate"), RATE);
 }
 
 #[test]
 fn a_limit_of_connections_at_once_is_found() {
     const TEST: &str = "a_limit_of_connections_at_once_is_found";
     let Some(_alone) = alone(TEST, &["ip", "nft", "sysctl"]) else { return };
-    let scratch = Scratch::new("sessions-count");
-    let bed = bed(&scratch, &format!("ct count over {COUNT}"));
-    let args = ["--test", "concurrent", "--most", "20000", "--opening", "4000", "--hold", "300ms"];
-    let row = measure(&scratch, &bed, "connections", &args);
-    assert_limit(&row, COUNT * (1.0 - WIDTH), COUNT * (1.0 + WIDTH));
+    find_count(&Scratch::new("sessions-count"), COUNT);
+}
+
+#[test]
+fn random_limits_of_a_router_are_found() {
+    const TEST: &str = "random_limits_of_a_router";
+    let Some(_alone) = alone(TEST, &["ip", "nft", "sysctl"]) else { return };
+    if !full() {
+        eprintln!("skipped: {TEST} takes minutes, and runs under SWITCHMARK_TESTS=full");
+        return;
+    }
+    let mut rng = Pcg64::seed_from_u64(20_261_128);
+    for number in 0..4 {
+        let rate = 200.0 * 15_f64.powf(rng.random());
+        println!("{number}: {} connections/s", rate.round());
+        find_rate(&Scratch::new("sessions-rates"), rate.round());
+        let count = 1_000.0 * 8_f64.powf(rng.random());
+        println!("{number}: {} at once", count.round());
+        find_count(&Scratch::new("sessions-counts"), count.round());
+    }
 }
