@@ -13,10 +13,10 @@ use trial::PortRef;
 
 use super::super::control::Control;
 use super::super::probe::Probed;
-use super::super::scene::Scene;
+use super::super::scene::{FEWEST_PORTS, Scene};
 use super::Measured;
 use super::lossy::{Lateness, damaged_share};
-use super::own::{FEWEST_PORTS, Of, OwnRates};
+use super::own::{Of, OwnRates};
 use crate::study::Row;
 use crate::study::rows::CONFIDENCE;
 
@@ -140,7 +140,7 @@ pub(super) fn slow_ports(measured: Measured<'_>, at: usize, own: &OwnRates) -> V
 /// Ports that may be slow: their whole interval is below the others' by half the margin. Probes
 /// show the direction, and tell those from the rest that are slow in one of the two only.
 pub(in super::super) fn suspects(measured: Measured<'_>, at: usize) -> Vec<PortRef> {
-    if !super::nonblocking::is_asked(measured, at) {
+    if !measured.scenes[at].is_asked(measured.ways) {
         return Vec::new();
     }
     let own = OwnRates::new(measured, at);
