@@ -109,10 +109,11 @@ pub(super) fn slow_ports(measured: Measured<'_>, at: usize, own: &OwnRates) -> V
     let probed = measured.probes.get(&at);
     let mut slow: Vec<SlowPort> =
         compared.iter().filter_map(|port| judge.slow_port(port, probed)).collect();
+    // Ports that are fast alone share what is slow, and are none of the half.
+    slow.retain(|one| !judge.is_freed(one));
     if slow.len() * 2 >= compared.len() {
         return Vec::new();
     }
-    slow.retain(|one| !judge.is_freed(one));
     // With slow partners only, a port's best round is theirs. Of two such partners the probes tell
     // which is slow.
     let all: Vec<PortRef> = slow
