@@ -179,22 +179,41 @@ fn run(spec: &FabricSpec, testbed: &mut Scripted<Blocking>) -> Vec<Figure> {
     if testbed.dead.is_some() || spec.infer {
         return figures;
     }
-    // A control of a *no* follows from what was measured: no estimate knows of it.
-    let is_planned = |trial: &&Trial| !["alone", "again"].iter().any(|w| trial.label.contains(w));
-    let trials = testbed.asked.iter().filter(is_planned).count() as u64;
+    // Probes and controls follow from what was measured: the estimate has all of them.
+    let follows = |trial: &&Trial| {
+        ["suspects", "alone", "again"].iter().any(|word| trial.label.contains(word))
+    };
+    let followed = testbed.asked.iter().filter(follows).count() as u64;
     let most = |path: Path| {
-        let of = testbed.asked.iter().filter(is_planned).filter(|trial| trial.path == path);
+        let of = testbed.asked.iter().filter(|trial| trial.path == path && !follows(trial));
         let flows = of.clone().map(|trial| trial.flows.len() as u64).max().unwrap_or(0);
         (of.count() as u64, flows)
     };
     let sides = [most(Path::Device), most(Path::Bypass)];
-    let each = |(trials, flows): (u64, u64)| {
+    let each = |trials: u64, flows: u64| {
         (spec.profile.phases(spec.duration).total() + trial_overhead(flows)) * trials
     };
-    let time = each(sides[0]) + each(sides[1]);
-    let flows = sides[0].1.max(sides[1].1);
-    let starting = Nanos::ZERO;
-    let expected = Estimate { trials, time, starting, flows, searching: false };
+    let blocks = u64::from(spec.blocks.get());
+    // Ports in several pairs are never judged; without a direct cable nothing leans to a *no*.
+    let is_asked = spec.arrangements.iter().any(|arrangement| arrangement.is_matching());
+    let pairs = sides[0].1.min(testbed.ports as u64 / 2);
+    let rounds = |wanted: bool, rounds: u64| if is_asked && wanted { blocks * rounds } else { 0 };
+    let probes = rounds(testbed.ports >= 5, 3);
+    let has_cables = sides[1].0 > 0;
+    let (again, alone) = (rounds(has_cables, 1), rounds(has_cables, pairs.min(8)));
+    let after = probes + again + alone;
+    let time = each(sides[0].0, sides[0].1)
+        + each(sides[1].0, sides[1].1)
+        + each(probes + again, pairs)
+        + each(alone, 1);
+    assert!(followed <= after, "{followed} trials followed of {after}");
+    let expected = Estimate {
+        trials: sides[0].0 + sides[1].0 + after,
+        time,
+        starting: Nanos::ZERO,
+        flows: sides[0].1.max(sides[1].1),
+        searching: after > 0,
+    };
     assert_eq!(study.estimate(testbed.topology()), expected, "every trial was counted");
     figures
 }

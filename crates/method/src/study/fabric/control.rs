@@ -21,7 +21,12 @@ use crate::study::{Ask, Session};
 pub(super) type Controls = BTreeMap<usize, Control>;
 
 /// Maximum number of pairs that are measured one at a time.
-pub(super) const MOST_ALONE: usize = 8;
+const MOST_ALONE: usize = 8;
+
+/// Number of pairs measured one at a time, of a round of so many.
+pub(super) fn singles(pairs: usize) -> u64 {
+    pairs.min(MOST_ALONE) as u64
+}
 
 /// Whole round, and pairs of it one at a time.
 #[derive(Debug)]

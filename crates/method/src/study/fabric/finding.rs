@@ -130,11 +130,8 @@ impl Measured<'_> {
         let found = self.structures.get(&at);
         let mut groups = found.map(|found| PortGroups::new(self, scene, found));
         let own = OwnRates::new(self, at);
-        let slow = if nonblocking::is_asked(self, at) {
-            slow::slow_ports(self, at, &own)
-        } else {
-            Vec::new()
-        };
+        let slow =
+            if scene.is_asked(self.ways) { slow::slow_ports(self, at, &own) } else { Vec::new() };
         let is_slow = |port: &PortRef| slow.iter().any(|one| one.port == *port);
         let mut nonblocking = nonblocking::answer(self, at);
         let has_control = self.spec.controls;

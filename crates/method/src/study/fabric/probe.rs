@@ -14,7 +14,7 @@ use trial::{Gate, PortRef, Result};
 
 use super::FabricSpec;
 use super::cell::{Got, RoundData};
-use super::scene::{Round, Scene};
+use super::scene::{FEWEST_PORTS, Round, Scene};
 use crate::study::rows::CONFIDENCE;
 use crate::study::{Ask, Session};
 
@@ -36,6 +36,11 @@ const KINDS: [Kind; 3] = [Kind::Sends, Kind::Receives, Kind::Short];
 
 /// Size of a short message: one frame, whose time is mostly delay.
 const SHORT: ByteCount = ByteCount(1024);
+
+/// Number of probes in a block among so many ports, if all suspects fit in one.
+pub(super) const fn rounds(ports: usize) -> u64 {
+    if ports < FEWEST_PORTS { 0 } else { KINDS.len() as u64 }
+}
 
 /// Probes of one scene.
 #[derive(Debug, Default)]

@@ -18,7 +18,7 @@ use super::rounds::Data;
 use super::scene::Scene;
 use super::{FabricSpec, Place, gone};
 use crate::study::view::streams::Firsts;
-use crate::study::{Ask, Estimate, Session};
+use crate::study::{Ask, Estimate, Session, Ways};
 use trial::topology::Topology;
 use trial::{Gate, Observed, Result, Testbed};
 
@@ -183,6 +183,24 @@ impl FabricSpec {
         })?;
         kept.take(cell, &tried);
         Ok(())
+    }
+
+    /// Estimates the trials that follow from the exchanges where a port may be slow, or the device
+    /// block: all probes, and the control.
+    pub(super) fn estimate_after(&self, scene: &Scene, ways: &Ways) -> Estimate {
+        if !self.controls || !scene.is_asked(ways) {
+            return Estimate::NONE;
+        }
+        let pairs = scene.most_pairs().min(scene.ports.len() / 2);
+        let single = self.profile.trial(self.duration);
+        let round = single.with_flows(pairs as u64);
+        // Without direct cables nothing leans to a *no*.
+        let control = match ways.bypass_of(scene.way) {
+            Some(_) => round + single * control::singles(pairs),
+            None => Estimate::NONE,
+        };
+        let block = round * probe::rounds(scene.ports.len()) + control;
+        (block * u64::from(self.blocks.get())).searching()
     }
 
     /// Estimates trials and time of a scene's floods; their actual number shows as they run.

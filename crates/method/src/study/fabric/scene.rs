@@ -54,6 +54,10 @@ pub(super) struct Round {
     pub(super) links: Vec<f64>,
 }
 
+/// Number of ports from which on one can be slow beside the others: fewer have no median to be
+/// compared with.
+pub(super) const FEWEST_PORTS: usize = 5;
+
 /// Placeholder for links of unknown rate.
 pub(super) const UNKNOWN: f64 = 1.0;
 
@@ -131,6 +135,13 @@ impl Scene {
     /// Number of trials in a block.
     pub(super) fn trials(&self) -> usize {
         self.cells.iter().map(|cell| cell.rounds.len()).sum()
+    }
+
+    /// True if the scene is a subject's, whose ports are compared, and which may block. Never of a
+    /// direct cable, which cannot.
+    pub(super) fn is_asked(&self, ways: &Ways) -> bool {
+        let is_subject = ways.subjects().contains(&self.way) && ways.subject(self.way).is_some();
+        is_subject && self.cells.iter().any(Cell::is_matching)
     }
 
     /// Maximum number of pairs that talk at once.

@@ -155,7 +155,10 @@ impl FabricSpec {
         let of = |scene: &Scene| {
             let trials = u64::from(self.blocks.get()) * scene.trials() as u64;
             let each = self.profile.trial(self.duration).with_flows(scene.most_pairs() as u64);
-            each * trials + scene.estimate_collectives(self) + self.estimate_floods(scene)
+            each * trials
+                + scene.estimate_collectives(self)
+                + self.estimate_after(scene, &ways)
+                + self.estimate_floods(scene)
         };
         scenes.iter().map(of).sum()
     }

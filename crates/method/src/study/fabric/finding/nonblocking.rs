@@ -72,18 +72,9 @@ struct Leaning {
     is_even: bool,
 }
 
-/// True if the question is asked of a scene: of a subject, never of a direct cable, which cannot
-/// block.
-pub(super) fn is_asked(measured: Measured<'_>, at: usize) -> bool {
-    let Measured { scenes, ways, .. } = measured;
-    let scene = &scenes[at];
-    let is_subject = ways.subjects().contains(&scene.way) && ways.subject(scene.way).is_some();
-    is_subject && scene.cells.iter().any(Cell::is_matching)
-}
-
 /// Answers for a subject; `None` where it is not asked.
 pub(super) fn answer(measured: Measured<'_>, at: usize) -> Option<Nonblocking> {
-    if !is_asked(measured, at) {
+    if !measured.scenes[at].is_asked(measured.ways) {
         return None;
     }
     let mut answer = Nonblocking::new(measured, at, shares(measured, at));
@@ -101,7 +92,7 @@ fn is_missing_pairs(measured: Measured<'_>, scene: usize) -> bool {
 
 /// Round whose control decides, if the exchanges lean to a *no*.
 pub(in super::super) fn doubted(measured: Measured<'_>, at: usize) -> Option<Place> {
-    if !measured.spec.controls || !is_asked(measured, at) {
+    if !measured.spec.controls || !measured.scenes[at].is_asked(measured.ways) {
         return None;
     }
     let shares = shares(measured, at);

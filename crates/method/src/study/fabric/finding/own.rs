@@ -11,15 +11,11 @@ use trial::topology::Pair;
 
 use super::super::cell::Got;
 use super::super::rounds::{CellPlace, Rounds, most};
-use super::super::scene::{Cell, Scene};
+use super::super::scene::{Cell, FEWEST_PORTS, Scene};
 use super::Measured;
 
 /// With fewer partners a port's best round may still be a slow partner's.
 const FEWEST_PARTNERS: usize = 3;
-
-/// With fewer ports there is no median to be compared with. A sweep of so many leaves some of them
-/// two partners only.
-pub(super) const FEWEST_PORTS: usize = 5;
 
 /// Best rates of a scene's ports, with all of them active.
 #[derive(Debug, Default)]
@@ -50,7 +46,8 @@ pub(super) fn is_judged(measured: Measured<'_>, scene: &Scene, cell: &Cell) -> b
     cell.message == measured.spec.message && Some(cell.nodes) == most(scene) && cell.is_matching()
 }
 
-/// Number of partners that a port needs, of so many ports.
+/// Number of partners that a port needs, of so many ports. A sweep of the fewest leaves some of them
+/// two only.
 pub(super) const fn fewest_partners(ports: usize) -> usize {
     if ports > FEWEST_PORTS { FEWEST_PARTNERS } else { FEWEST_PARTNERS - 1 }
 }

@@ -13,10 +13,10 @@ use trial::PortRef;
 
 use super::super::control::Control;
 use super::super::probe::Probed;
-use super::super::scene::Scene;
+use super::super::scene::{FEWEST_PORTS, Scene};
 use super::Measured;
 use super::lossy::{Lateness, damaged_share};
-use super::own::{FEWEST_PORTS, Of, OwnRates};
+use super::own::{Of, OwnRates};
 use crate::study::Row;
 use crate::study::rows::CONFIDENCE;
 
@@ -109,10 +109,11 @@ pub(super) fn slow_ports(measured: Measured<'_>, at: usize, own: &OwnRates) -> V
     let probed = measured.probes.get(&at);
     let mut slow: Vec<SlowPort> =
         compared.iter().filter_map(|port| judge.slow_port(port, probed)).collect();
+    // Ports that are fast alone share what is slow, and are none of the half.
+    slow.retain(|one| !judge.is_freed(one));
     if slow.len() * 2 >= compared.len() {
         return Vec::new();
     }
-    slow.retain(|one| !judge.is_freed(one));
     // With slow partners only, a port's best round is theirs. Of two such partners the probes tell
     // which is slow.
     let all: Vec<PortRef> = slow
@@ -140,7 +141,7 @@ pub(super) fn slow_ports(measured: Measured<'_>, at: usize, own: &OwnRates) -> V
 /// Ports that may be slow: their whole interval is below the others' by half the margin. Probes
 /// show the direction, and tell those from the rest that are slow in one of the two only.
 pub(in super::super) fn suspects(measured: Measured<'_>, at: usize) -> Vec<PortRef> {
-    if !super::nonblocking::is_asked(measured, at) {
+    if !measured.scenes[at].is_asked(measured.ways) {
         return Vec::new();
     }
     let own = OwnRates::new(measured, at);
