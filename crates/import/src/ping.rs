@@ -147,7 +147,9 @@ impl Ping {
 
     fn reply(&mut self, line: &str) -> bool {
         let read = Values::read("ping.reply", line);
-        if let Some((octets, time)) = mikrotik(line).filter(|_| read.is_none()) {
+        if read.is_none()
+            && let Some((octets, time)) = mikrotik(line)
+        {
             (self.begun, self.coarse) = (true, true);
             if let Some(time) = time {
                 self.packet_octets = Some(octets);

@@ -124,8 +124,12 @@ impl Shape {
     }
 
     fn texts<'a>(&self, line: &'a str) -> Option<Vec<&'a str>> {
-        // Any text at its beginning makes all of it be tried.
-        if !matches!(self.pieces.first(), Some(Piece::Text(_))) && !line.contains(self.longest) {
+        // Most lines differ in the first octet, or lack the shape's longest text.
+        let is_possible = match self.pieces.first() {
+            Some(Piece::Text(text)) => line.as_bytes().first() == text.as_bytes().first(),
+            _ => line.contains(self.longest),
+        };
+        if !is_possible {
             return None;
         }
         let mut found = Vec::new();
