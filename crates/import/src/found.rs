@@ -229,12 +229,12 @@ pub(crate) fn in_lines_of<T>(
 ) -> T {
     let before = found.figures.len();
     let added = add(found);
-    stamp(&mut found.figures[before..], lines);
+    stamp(&mut found.figures[before..], lines.0, lines.1);
     added
 }
 
 /// Adds line numbers to figures that have none.
-pub(crate) fn stamp(figures: &mut [Figure], (first, last): (usize, usize)) {
+pub(crate) fn stamp(figures: &mut [Figure], first: usize, last: usize) {
     for figure in figures {
         if !figure.conditions.contains_key(&Key::FirstLine) {
             figure.set(Key::FirstLine, first as u64);

@@ -260,7 +260,7 @@ impl Read {
             return;
         }
         let figures = &mut self.found.figures[from..];
-        stamp(figures, (span.first, span.last));
+        stamp(figures, span.first, span.last);
         if span.has_unread {
             for figure in figures {
                 figure.doubt(Caveat::UnreadLines);

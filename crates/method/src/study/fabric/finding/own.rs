@@ -46,8 +46,8 @@ pub(super) fn is_judged(measured: Measured<'_>, scene: &Scene, cell: &Cell) -> b
     cell.message == measured.spec.message && Some(cell.nodes) == most(scene) && cell.is_matching()
 }
 
-/// Number of partners that a port needs, of so many ports. A sweep of the fewest leaves some of them
-/// two only.
+/// Number of partners that a port needs, of so many ports. A sweep of the fewest leaves some of
+/// them two only.
 pub(super) const fn fewest_partners(ports: usize) -> usize {
     if ports > FEWEST_PORTS { FEWEST_PARTNERS } else { FEWEST_PARTNERS - 1 }
 }
