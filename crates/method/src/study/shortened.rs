@@ -8,8 +8,8 @@ use super::StudySpec;
 use super::buffer::Mtu;
 
 impl StudySpec {
-    /// Shortens all frames of `latency`, `forwarding` and `buffer` to at most `most`, and returns the
-    /// sizes that were longer. Sizes that become alike are measured once.
+    /// Shortens all frames of `latency`, `forwarding` and `buffer` to at most `most`, and returns
+    /// the sizes that were longer. Sizes that become alike are measured once.
     pub fn shorten_frames(&mut self, most: FrameSize) -> Vec<FrameSize> {
         let mut longer = Vec::new();
         let mut shorten = |size: FrameSize| {
