@@ -93,9 +93,9 @@ fn refusal(finding: &Finding, place: &Place, studies: &[StudySpec]) -> Option<Co
 
 /// True if a study, or one of a campaign, needs flows of this protocol.
 fn carry(studies: &[StudySpec], protocol: Protocol) -> bool {
-    studies.iter().any(|study| match study {
-        StudySpec::Campaign(campaign) => carry(&campaign.studies, protocol),
-        study => study.needs().carries(protocol),
+    studies.iter().any(|study| match study.campaign() {
+        Some(campaign) => carry(&campaign.studies, protocol),
+        None => study.needs().carries(protocol),
     })
 }
 
