@@ -19,6 +19,10 @@ use super::Measured;
 /// With fewer partners a port's best round may still be a slow partner's.
 const FEWEST_PARTNERS: usize = 3;
 
+/// Number of partners with links as fast from which on only those count. Two that are slow are
+/// themselves named.
+const FEWEST_EQUALS: usize = 2;
+
 /// Best rates of a scene's ports, with all of them active.
 #[derive(Debug, Default)]
 pub(super) struct OwnRates(BTreeMap<PortRef, Best>);
@@ -131,7 +135,7 @@ impl OwnRates {
 impl Best {
     fn rates(&self, of: Of) -> &BTreeMap<u32, f64> {
         match of {
-            Of::Link if self.equals.len() >= FEWEST_PARTNERS => &self.shares_of_own,
+            Of::Link if self.equals.len() >= FEWEST_EQUALS => &self.shares_of_own,
             Of::Link => &self.shares,
             Of::Bits => &self.bits,
         }
