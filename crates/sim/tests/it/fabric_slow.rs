@@ -24,6 +24,9 @@ const PORT: f64 = 100e6;
 /// Length of a trial: forty messages of 64 KiB.
 const TRIAL: Nanos = Nanos::from_millis(220);
 
+/// Time of a message of 64 KiB at a port's rate, in seconds: 1448 octets a frame of 1538.
+const MESSAGE_TIME: f64 = 65_536.0 * 8.0 / PORT * 1538.0 / 1448.0;
+
 /// What is wrong with a fabric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fault {
@@ -35,7 +38,7 @@ enum Fault {
     Cable(f64),
     /// A cable damages this share of the frames that the host sends (true) or receives.
     Lossy(f64, bool),
-    /// A host has each frame so late that a message takes this share longer.
+    /// A host has each frame so late that an exchange takes this share longer.
     Late(f64),
     /// Half of the ports share an uplink of this share of their rates.
     Uplink(f64),
@@ -156,7 +159,8 @@ impl Fabric {
         let slow = self.faults.iter().filter_map(|(host, fault)| {
             let (sends, late) = match fault {
                 Fault::Egress(share) => (Some(Rate((share * PORT) as u64)), Nanos::ZERO),
-                Fault::Late(more) => (None, Nanos::from_secs_f64(more * 65_536.0 * 8.0 / PORT)),
+                // Each end waits for the other in turn: one of two messages is late.
+                Fault::Late(more) => (None, Nanos::from_secs_f64(2.0 * more * MESSAGE_TIME)),
                 _ => return None,
             };
             Some(SlowHost { host: *host, sends, late })
@@ -165,8 +169,10 @@ impl Fabric {
     }
 
     fn figures(&self) -> Vec<Figure> {
+        // A sweep of many ports takes long, and so do its simulations.
+        let rounds = if self.ports > 16 { Arrangement::Halves } else { Arrangement::Sweep };
         let spec = FabricSpec {
-            arrangements: vec![Arrangement::Neighbours, Arrangement::Sweep],
+            arrangements: vec![Arrangement::Neighbours, rounds],
             nodes: Nodes::These(vec![2, u32::from(self.ports / 2 * 2)]),
             messages: Vec::new(),
             interval: TRIAL / 10,

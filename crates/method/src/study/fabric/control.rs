@@ -44,6 +44,8 @@ struct Alone {
     /// Its place in the round.
     at: usize,
     ports: [PortRef; 2],
+    /// Rate of the slower of its links.
+    link: f64,
     data: RoundData,
 }
 
@@ -59,7 +61,8 @@ pub(super) fn run(
     let round = &scene.cells[cell].rounds[round];
     let alone = slowest(round, data.get(&place)).into_iter().map(|at| {
         let pair = &round.pairs[at];
-        Alone { at, ports: [pair.from.clone(), pair.to.clone()], data: RoundData::default() }
+        let ports = [pair.from.clone(), pair.to.clone()];
+        Alone { at, ports, link: round.links[at], data: RoundData::default() }
     });
     let together = RoundData::default();
     let mut control = Control { place, of: round.pairs.len(), together, alone: alone.collect() };
@@ -132,9 +135,16 @@ impl Control {
     }
 
     /// Share that a port's pair gets alone of what the other pairs do, by their median; `None` if
-    /// its pair or the others were not measured alone.
-    pub(super) fn alone_beside_others(&self, port: &PortRef, seed: u64) -> Option<BlockEstimate> {
-        let own = self.alone.iter().find(|one| one.ports.contains(port))?;
+    /// its pair or the others were not measured alone, or its partner's link is slower than its own:
+    /// then a slow port fills that.
+    pub(super) fn alone_beside_others(
+        &self,
+        port: &PortRef,
+        link: f64,
+        seed: u64,
+    ) -> Option<BlockEstimate> {
+        let is_own = |one: &&Alone| one.ports.contains(port) && one.link >= link;
+        let own = self.alone.iter().find(is_own)?;
         let beside = |block: u32| {
             let others = self.alone.iter().filter(|one| one.at != own.at);
             let shares: Vec<f64> = others.filter_map(|one| one.share(block)).collect();

@@ -1,10 +1,12 @@
 //! What each port reaches by itself, whoever its partner is: its best round.
 //!
 //! Owns the reference of slow ports, and which exchanges they are judged by. A slow partner must
-//! not make a good port look bad, so that only the best round of several partners counts.
+//! not make a good port look bad, so that only the best round of several partners counts. Nor must
+//! a slow port look good beside a partner with a slower link, whose link it fills.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use measure::Rate;
 use measure::quantile::median;
 use trial::PortRef;
 use trial::topology::Pair;
@@ -17,6 +19,10 @@ use super::Measured;
 /// With fewer partners a port's best round may still be a slow partner's.
 const FEWEST_PARTNERS: usize = 3;
 
+/// Number of partners with links as fast from which on only those count. Two that are slow are
+/// themselves named.
+const FEWEST_EQUALS: usize = 2;
+
 /// Best rates of a scene's ports, with all of them active.
 #[derive(Debug, Default)]
 pub(super) struct OwnRates(BTreeMap<PortRef, Best>);
@@ -26,6 +32,10 @@ pub(super) struct OwnRates(BTreeMap<PortRef, Best>);
 pub(super) struct Best {
     /// Share of the pair's link that the slower direction gets.
     shares: BTreeMap<u32, f64>,
+    /// The same with the partners of `equals`.
+    shares_of_own: BTreeMap<u32, f64>,
+    /// Partners whose links are as fast as the port's, or faster.
+    equals: BTreeSet<PortRef>,
     /// Goodput of the slower direction, in bits a second.
     bits: BTreeMap<u32, f64>,
     partners: BTreeSet<PortRef>,
@@ -57,13 +67,15 @@ impl OwnRates {
     pub(super) fn new(measured: Measured<'_>, at: usize) -> Self {
         let scene = &measured.scenes[at];
         let is_in = |cell: &Cell| is_judged(measured, scene, cell);
+        let links: BTreeMap<&PortRef, Option<Rate>> =
+            scene.ports.iter().zip(scene.rates.iter().copied()).collect();
         let mut all = Self::default();
         for (index, cell) in scene.cells.iter().enumerate().filter(|(_, cell)| is_in(cell)) {
             let rounds = Rounds::from_cell(measured.data, CellPlace { scene: at, cell: index });
             for (round, data) in cell.rounds.iter().zip(rounds.rounds()) {
                 for sample in &data.samples {
                     for (pair, got) in round.pairs.iter().zip(&sample.pairs) {
-                        all.take(sample.block, pair, got.as_ref());
+                        all.take(sample.block, pair, got.as_ref(), &links);
                     }
                 }
             }
@@ -71,17 +83,24 @@ impl OwnRates {
         all
     }
 
-    fn take(&mut self, block: u32, pair: &Pair, got: Option<&Got>) {
+    fn take(
+        &mut self,
+        block: u32,
+        pair: &Pair,
+        got: Option<&Got>,
+        links: &BTreeMap<&PortRef, Option<Rate>>,
+    ) {
         let Some(got) = got.filter(|got| got.mean > 0.0) else { return };
         let share = got.share * got.slower / got.mean;
         for (own, partner) in [(&pair.from, &pair.to), (&pair.to, &pair.from)] {
+            let is_equal = links.get(partner) >= links.get(own);
             let best = self.0.entry(own.clone()).or_default();
-            if !best.partners.contains(partner) {
-                best.partners.insert(partner.clone());
-            }
-            for (known, value) in [(&mut best.shares, share), (&mut best.bits, got.slower)] {
-                let known = known.entry(block).or_insert(value);
-                *known = known.max(value);
+            best.partners.insert(partner.clone());
+            keep(&mut best.shares, block, share);
+            keep(&mut best.bits, block, got.slower);
+            if is_equal {
+                best.equals.insert(partner.clone());
+                keep(&mut best.shares_of_own, block, share);
             }
         }
     }
@@ -114,10 +133,17 @@ impl OwnRates {
 }
 
 impl Best {
-    const fn rates(&self, of: Of) -> &BTreeMap<u32, f64> {
+    fn rates(&self, of: Of) -> &BTreeMap<u32, f64> {
         match of {
+            Of::Link if self.equals.len() >= FEWEST_EQUALS => &self.shares_of_own,
             Of::Link => &self.shares,
             Of::Bits => &self.bits,
         }
     }
+}
+
+/// Keeps the best value of a block.
+fn keep(best: &mut BTreeMap<u32, f64>, block: u32, value: f64) {
+    let known = best.entry(block).or_insert(value);
+    *known = known.max(value);
 }

@@ -10,6 +10,7 @@ use measure::blocks::{BlockEstimate, paired_ratio};
 use measure::quantile::median;
 use page::{Condition, Figure, Key, Metric, Unit};
 use trial::PortRef;
+use trial::topology::Pair;
 
 use super::super::control::Control;
 use super::super::probe::Probed;
@@ -221,7 +222,9 @@ impl Judge<'_> {
             matches!(sign.how, How::Exchanges | How::Sends | How::Receives | How::Delay)
         };
         let seed = self.measured.seed;
-        let alone = self.control.and_then(|control| control.alone_beside_others(&port.port, seed));
+        let link = self.scene.link_of(&Pair { from: port.port.clone(), to: port.port.clone() });
+        let alone =
+            self.control.and_then(|control| control.alone_beside_others(&port.port, link, seed));
         let is_level = |ratio: BlockEstimate| {
             ratio.interval.confidence >= CONFIDENCE
                 && ratio.interval.low >= 1.0 - self.measured.spec.margin
