@@ -135,8 +135,8 @@ impl Control {
     }
 
     /// Share that a port's pair gets alone of what the other pairs do, by their median; `None` if
-    /// its pair or the others were not measured alone, or its partner's link is slower than its own:
-    /// then a slow port fills that.
+    /// its pair or the others were not measured alone, or its partner's link is slower than its
+    /// own: then a slow port fills that.
     pub(super) fn alone_beside_others(
         &self,
         port: &PortRef,
