@@ -37,7 +37,7 @@ fn spec() -> FabricSpec {
     }
 }
 
-fn open(name: &str, spec: LabSpec) -> LiveTestbed {
+pub fn open(name: &str, spec: LabSpec) -> LiveTestbed {
     let resolved = Resolved::new(name, Source::Lab(spec));
     LiveTestbed::open_with(&resolved, Stop::new(), harness::switchmark()).expect("the lab comes up")
 }
@@ -155,27 +155,37 @@ fn check_both_worlds(profile: &device::Profile, hosts: u16) {
     }
 }
 
-/// Ports that the exchanges name as slow, and all sentences of the study's page.
-fn slow_ports(testbed: &mut dyn Testbed) -> (Vec<String>, Vec<String>) {
+/// What a short run says.
+#[derive(Debug)]
+pub struct Said {
+    /// Ports that it names as slow.
+    pub named: BTreeSet<String>,
+    /// Sentences of its page, each with the verdict.
+    pub sentences: Vec<String>,
+    /// Answer to whether the device is non-blocking.
+    pub nonblocking: Option<f64>,
+}
+
+/// Runs few rounds among all hosts, in trials of the given length.
+pub fn said(testbed: &mut dyn Testbed, load: Nanos) -> Said {
+    let hosts = testbed.topology().hosts.len() as u32;
     let spec = FabricSpec {
         arrangements: vec![Arrangement::Neighbours, Arrangement::Halves],
-        nodes: Nodes::These(vec![2, 6]),
+        nodes: Nodes::These(vec![2, hosts / 2 * 2]),
         messages: Vec::new(),
-        duration: Nanos::from_millis(400),
-        interval: Nanos::from_millis(40),
+        duration: load,
+        interval: load / 10,
         blocks: method::Blocks::known(6),
         ..FabricSpec::quick()
     };
     StudySpec::Fabric(spec.clone()).check(testbed.topology()).expect("a possible study");
     let mut found = spec.run(testbed, 1).expect("the testbed lives");
     let figures = found.rows();
-    let named: BTreeSet<String> =
-        figures.iter().filter_map(|f| Some(f.text(Key::SlowPort)?.to_owned())).collect();
-    let said = found.page().answers.into_iter();
-    let said = said.map(|(_, answer)| format!("{:?}: {}", answer.verdict, answer.text));
-    let blocks = figures.iter().find(|f| f.metric == Metric::Nonblocking).and_then(|f| f.value);
-    assert_ne!(blocks, Some(0.0), "no device here blocks: {figures:?}");
-    (named.into_iter().collect(), said.collect())
+    let named = figures.iter().filter_map(|f| Some(f.text(Key::SlowPort)?.to_owned())).collect();
+    let sentences = found.page().answers.into_iter();
+    let sentences = sentences.map(|(_, answer)| format!("{:?}: {}", answer.verdict, answer.text));
+    let nonblocking = figures.iter().find(|f| f.metric == Metric::Nonblocking);
+    Said { named, sentences: sentences.collect(), nonblocking: nonblocking.and_then(|f| f.value) }
 }
 
 /// Six namespaces at 100 Mbit/s: one sends at 80, or another at another share, or none; it is
@@ -197,10 +207,12 @@ fn a_host_that_sends_slowly_is_named_and_no_device() {
             let host = format!("h{host}");
             harness::Guest::run(&testbed, &host, "tc", &[&place[..], &bucket].concat());
         }
-        let (named, said) = slow_ports(&mut testbed);
+        let Said { named, sentences: said, nonblocking } =
+            said(&mut testbed, Nanos::from_millis(400));
         println!("{slow:?}: {named:?}\n{}", said.join("\n"));
-        let guilty: Vec<String> = slow.iter().map(|(host, _)| format!("h{host}/eth1")).collect();
+        let guilty = slow.iter().map(|(host, _)| format!("h{host}/eth1")).collect();
         assert_eq!(named, guilty, "{said:?}");
+        assert_ne!(nonblocking, Some(0.0), "no device here blocks: {said:?}");
         assert!(said.iter().all(|text| !text.contains("DeviceLimited")), "{said:?}");
         assert!(
             said.iter().any(|text| text.contains("h4/eth1 sends at")) || slow != &Some((4, 80))

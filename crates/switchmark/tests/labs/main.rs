@@ -38,6 +38,7 @@ mod open_pages;
 mod other_traffic;
 #[path = "../program/mod.rs"]
 mod program;
+mod random_fabrics;
 mod rfc2544;
 mod routers;
 mod senders;
