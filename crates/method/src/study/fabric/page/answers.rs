@@ -15,6 +15,11 @@ use crate::study::view::stated;
 pub(super) fn nonblocking(found: &FabricFinding) -> Vec<Answer> {
     let answer = |scene: &SceneFinding| {
         let found = scene.nonblocking.as_ref()?;
+        // One number of nodes compares nothing: the floods answer instead.
+        let is_asked = found.worst.is_some() || !found.missing.is_empty();
+        if !is_asked && scene.groups.is_some() {
+            return None;
+        }
         let reply = Reply::from(found.value.value.map(|value| value > 0.5));
         let answer = stated(blocking(found), &found.value).to("Non-blocking?", reply);
         let headline = found.worst.as_ref().map(|worst| range(worst.range()));
