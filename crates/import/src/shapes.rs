@@ -281,8 +281,8 @@ mod tests {
         let wanted = vec!["0.165", "606993", "612585", "99"];
         assert_eq!(texts("# ms #/# (#%) receiver", line), Some(wanted));
         assert_eq!(texts("# ms #/# (#%)", line), None);
-        assert_eq!(texts("*: avg=^# ~", "fx: avg= 3 us"), Some(vec!["fx", "3"]));
+        assert_eq!(texts("*: avg=^# ~", "fx: avg= 3 us"), Some(vec!["fx", "3", "us"]));
         assert_eq!(texts("a * c", "a b b c"), Some(vec!["b b"]));
-        assert_eq!(texts("\\# a\\*b~", "# a*bc"), Some(vec![]));
+        assert_eq!(texts("\\# a\\*b~", "# a*bc"), Some(vec!["c"]));
     }
 }

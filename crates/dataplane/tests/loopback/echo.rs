@@ -16,6 +16,7 @@ use trial::{Echo, Protocol, Schedule};
 use wire::Probe;
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const HERE_V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 const ELSEWHERE: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 const US: Identity = Identity { token: 0x5eed_0001, flow: 7 };
 /// Sequence numbers from here on are learning frames.
@@ -60,21 +61,35 @@ fn may_ping() -> bool {
     root
 }
 
+/// Loopback addresses of this machine, of both IP versions where it has both.
+fn own_addresses() -> Vec<IpAddr> {
+    let has_v6 = UdpSocket::bind((HERE_V6, 0)).is_ok();
+    if !has_v6 {
+        eprintln!("skipped: no IPv6 here");
+    }
+    [HERE].into_iter().chain(has_v6.then_some(HERE_V6)).collect()
+}
+
 /// Both sides of one flow; `None` for the reflector's where the kernel answers.
 fn converse(
+    here: IpAddr,
     protocol: Protocol,
     octets: u32,
     schedule: Schedule,
 ) -> Option<(EchoRecord, Option<EchoServerReport>)> {
+    let at = |end: End<Requests>| {
+        let remote = SocketAddr::new(here, end.remote.port());
+        End { local: here, remote, ..end }
+    };
+    let ask = |port| {
+        EchoClient::open(&at(asker(protocol, port, octets, schedule)), &Halt::new()).unwrap()
+    };
     if protocol == Protocol::Icmp {
         may_ping().then_some(())?;
-        let asker = EchoClient::open(&asker(protocol, 0, octets, schedule), &Halt::new()).unwrap();
-        return Some((asker.run(window(100), &Halt::new()).unwrap(), None));
+        return Some((ask(0).run(window(100), &Halt::new()).unwrap(), None));
     }
-    let reflector = EchoServer::open(&reflector(protocol, octets), &Halt::new()).unwrap();
-    let asker =
-        EchoClient::open(&asker(protocol, reflector.port(), octets, schedule), &Halt::new())
-            .unwrap();
+    let reflector = EchoServer::open(&at(reflector(protocol, octets)), &Halt::new()).unwrap();
+    let asker = ask(reflector.port());
     let window = window(100);
     let answering = thread::spawn(move || reflector.run(window, &Halt::new()).unwrap());
     let report = asker.run(window, &Halt::new()).unwrap();
@@ -82,10 +97,13 @@ fn converse(
 }
 
 fn every_carrier_and_size(schedule: Schedule, check: impl Fn(&str, Protocol, &EchoRecord)) {
-    for protocol in [Protocol::Icmp, Protocol::Udp, Protocol::Tcp] {
+    let protocols = [Protocol::Icmp, Protocol::Udp, Protocol::Tcp];
+    let flows = own_addresses().into_iter().flat_map(|here| protocols.map(|of| (here, of)));
+    for (here, protocol) in flows {
         for octets in [64, 1518, 9018] {
-            let what = format!("{protocol:?} {octets} {schedule:?}");
-            let Some((report, reflected)) = converse(protocol, octets, schedule) else { continue };
+            let what = format!("{here} {protocol:?} {octets} {schedule:?}");
+            let told = converse(here, protocol, octets, schedule);
+            let Some((report, reflected)) = told else { continue };
             assert!(report.sent > 0, "{what}");
             assert_eq!(report.answers.unique, report.sent, "{what}");
             assert_eq!(report.answers.lost(report.sent), 0, "{what}");
@@ -411,10 +429,6 @@ fn a_halt_ends_both_sides_at_once() {
 fn what_can_t_be_done_is_said_before_anything_is_sent() {
     let icmp = EchoServer::open(&reflector(Protocol::Icmp, 64), &Halt::new());
     assert!(matches!(icmp, Err(FlowError::Unsuitable(_))));
-    let v6 = IpAddr::V6(Ipv6Addr::LOCALHOST);
-    let remote = SocketAddr::new(v6, 0);
-    let spec = End { local: v6, remote, ..reflector(Protocol::Udp, 64) };
-    assert!(matches!(EchoServer::open(&spec, &Halt::new()), Err(FlowError::Unsuitable(_))));
     for gap in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let outcome = EchoClient::open(&asker(Protocol::Udp, 9, 64, every(gap)), &Halt::new());
         assert!(matches!(outcome, Err(FlowError::Unsuitable(_))), "{gap}");
