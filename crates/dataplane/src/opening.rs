@@ -71,7 +71,8 @@ fn bits(address: IpAddr) -> u128 {
     }
 }
 
-fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
+/// Converts the kernel's address form; `None` if it is not an IP address.
+pub fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
     let v4 = address.as_sockaddr_in().map(|v4| v4.ip().into());
     v4.or_else(|| address.as_sockaddr_in6().map(|v6| v6.ip().into()))
 }

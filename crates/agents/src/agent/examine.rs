@@ -7,12 +7,12 @@ use std::thread;
 use std::time::Duration;
 
 use dataplane::counters::{self, ProcessTree};
+use dataplane::opening::ip;
 use netlink::Netlink;
 use nix::sys::resource::{Resource, getrlimit};
 use trial::record::Usage;
 
 use super::interrupts;
-use super::settings::ip;
 use super::sysfs::{self, Sysfs};
 use crate::protocol::{Examination, IdleState, Link, PortExamination};
 

@@ -5,12 +5,12 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use dataplane::opening::ip;
 use netlink::Netlink;
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::SockaddrStorage;
 
 use super::launcher_connection::LauncherConnection;
-use super::settings::ip;
 use super::{examine, sysfs};
 use crate::failed::Failed;
 use crate::protocol::{Kept, NicFacts};

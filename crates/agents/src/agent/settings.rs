@@ -3,10 +3,9 @@
 //! Never changes anything that is not a [`Setting`], and never remembers an original value.
 
 use std::fs;
-use std::net::IpAddr;
 
+use dataplane::opening::ip;
 use netlink::{Coalescing, Netlink, NetlinkError, Pause};
-use nix::sys::socket::SockaddrStorage;
 
 use crate::failed::Failed;
 use crate::protocol::Setting;
@@ -101,12 +100,6 @@ pub fn apply(setting: &Setting) -> Result<(), Failed> {
             netlink(interface, |kernel| kernel.set_pause(interface, wanted))
         }
     }
-}
-
-/// Converts the kernel's address form; `None` if it is not an IP address.
-pub fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
-    let v4 = address.as_sockaddr_in().map(|v4| v4.ip().into());
-    v4.or_else(|| address.as_sockaddr_in6().map(|v6| v6.ip().into()))
 }
 
 fn netlink<T>(

@@ -19,8 +19,7 @@ use super::tally::Tally;
 use super::{EndReport, rest_until_start};
 use crate::datagram::socket::route_mtu;
 use crate::newcomers::same_host;
-use crate::socket::dont_fragment;
-use crate::socket::{TICK, enlarge_receive_buffer, is_away, is_pause};
+use crate::socket::{TICK, dont_fragment, enlarge_receive_buffer, is_away, is_pause};
 use crate::stream::wait_for;
 use crate::{End, FlowError, Halt, Identity, Window, clock};
 
