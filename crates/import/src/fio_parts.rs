@@ -38,9 +38,13 @@ pub(crate) struct Points {
     pub is_whole: bool,
 }
 
+fn those_that_ran(parts: &[Part]) -> impl Iterator<Item = &Part> + Clone {
+    parts.iter().filter(|part| part.per_second > 0.0)
+}
+
 /// Operations per second of all kinds, and their mean latency if each has one.
 fn of_all(parts: &[Part]) -> (f64, Option<f64>) {
-    let ran = parts.iter().filter(|part| part.per_second > 0.0);
+    let ran = those_that_ran(parts);
     let weight = |part: &Part| match part.count {
         Some(count) if count > 0 => count as f64,
         _ => part.per_second,
@@ -62,7 +66,7 @@ pub(crate) fn in_flight(parts: &[Part]) -> Option<f64> {
 pub(crate) fn add_parts(found: &mut Found, row: &Row, parts: &[Part], under_way: Option<f64>) {
     let count = |part: &Part| part.count.unwrap_or(0);
     let (all, mean) = of_all(parts);
-    let ran = parts.iter().filter(|part| part.per_second > 0.0);
+    let ran = those_that_ran(parts);
     let predicted = mean.filter(|ns| *ns > 0.0).zip(under_way);
     let predicted = predicted.map(|(ns, under_way)| under_way * 1e9 / ns).filter(|of| *of > 0.0);
     // More operations than their latency allows are impossible; fewer are possible, if a job was

@@ -11,6 +11,8 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use memchr::memmem::Finder;
+
 use crate::numbers::{Printed, number, number_end, printed};
 
 /// Maximum number of kept values of one name.
@@ -31,17 +33,17 @@ struct Shape {
     text: &'static str,
     pieces: Vec<Piece>,
     /// Longest text that a line of the shape has.
-    longest: &'static str,
+    longest: Finder<'static>,
     names: Vec<&'static str>,
     implied: Vec<(&'static str, &'static str)>,
 }
 
-static SHAPES: LazyLock<BTreeMap<&str, Vec<Shape>>> = LazyLock::new(|| {
-    let mut shapes: BTreeMap<&str, Vec<Shape>> = BTreeMap::new();
+static SHAPES: LazyLock<BTreeMap<&str, Shapes>> = LazyLock::new(|| {
+    let mut parts: BTreeMap<&str, Vec<Shape>> = BTreeMap::new();
     for (part, row) in include_str!("shapes.tsv").lines().filter_map(|row| row.split_once('\t')) {
-        shapes.entry(part).or_default().push(Shape::parse(row));
+        parts.entry(part).or_default().push(Shape::parse(row));
     }
-    shapes
+    parts.into_iter().map(|(part, rows)| (part, Shapes::new(rows))).collect()
 });
 
 fn pieces(mut shape: &'static str) -> Vec<Piece> {
@@ -120,44 +122,78 @@ impl Shape {
         let longest = texts.max_by_key(|text| text.len()).unwrap_or_default();
         let implied = names.split_whitespace().filter_map(|name| name.split_once('=')).collect();
         let names = names.split_whitespace().filter(|name| !name.contains('=')).collect();
-        Self { text, pieces, longest, names, implied }
+        Self { text, pieces, longest: Finder::new(longest), names, implied }
+    }
+
+    /// True if a line of the shape may begin with the octet.
+    fn may_begin_with(&self, octet: u8) -> bool {
+        match self.pieces.first() {
+            Some(Piece::Text(text)) => text.as_bytes().first() == Some(&octet),
+            Some(Piece::Number) => octet.is_ascii_digit() || matches!(octet, b'-' | b'+'),
+            _ => true,
+        }
     }
 
     fn texts<'a>(&self, line: &'a str) -> Option<Vec<&'a str>> {
         // Most lines differ in the first octet, or lack the shape's longest text.
-        let is_possible = match self.pieces.first() {
-            Some(Piece::Text(text)) => line.as_bytes().first() == text.as_bytes().first(),
-            _ => line.contains(self.longest),
-        };
-        if !is_possible {
+        let octets = line.as_bytes();
+        let may_begin = octets.first().is_none_or(|octet| self.may_begin_with(*octet));
+        if !may_begin || self.longest.find(octets).is_none() {
             return None;
         }
-        let mut found = Vec::new();
+        let mut found = Vec::with_capacity(self.names.len());
         fits(&self.pieces, line, &mut found).then_some(found)
     }
 }
 
-/// Shapes of a part of an output.
+/// Shapes of a part of an output, and the octets with which their lines begin.
+struct Shapes {
+    rows: Vec<Shape>,
+    beginnings: [bool; 256],
+}
+
+impl Shapes {
+    fn new(rows: Vec<Shape>) -> Self {
+        let mut beginnings = [false; 256];
+        for (octet, may) in beginnings.iter_mut().enumerate() {
+            *may = rows.iter().any(|row| row.may_begin_with(octet as u8));
+        }
+        Self { rows, beginnings }
+    }
+
+    /// Rows of which the line may be one.
+    fn possible(&self, line: &str) -> &[Shape] {
+        let may_begin =
+            line.as_bytes().first().is_none_or(|octet| self.beginnings[*octet as usize]);
+        if may_begin { &self.rows } else { &[] }
+    }
+}
+
+/// Part of an output with its shapes; `None` if it has none.
 #[derive(Clone, Copy)]
-pub(crate) struct Part(&'static [Shape]);
+pub(crate) struct Part(Option<&'static Shapes>);
 
 impl Part {
     pub(crate) fn named(name: &str) -> Self {
-        Self(SHAPES.get(name).map_or(&[], Vec::as_slice))
+        Self(SHAPES.get(name))
     }
 
     pub(crate) const fn is_empty(self) -> bool {
-        self.0.is_empty()
+        self.0.is_none()
+    }
+
+    fn possible(self, line: &str) -> &'static [Shape] {
+        self.0.map_or(&[], |shapes| shapes.possible(line))
     }
 
     /// Name of the row whose shape is the text itself.
     pub(crate) fn name(self, text: &str) -> Option<&'static str> {
-        self.0.iter().find(|row| row.text == text)?.names.first().copied()
+        self.0?.rows.iter().find(|row| row.text == text)?.names.first().copied()
     }
 
     /// True if a line has one of the shapes.
     pub(crate) fn fits(self, line: &str) -> bool {
-        self.0.iter().any(|row| row.texts(line).is_some())
+        self.possible(line).iter().any(|row| row.texts(line).is_some())
     }
 }
 
@@ -167,7 +203,7 @@ pub(crate) struct Values<'a>(Vec<(&'static str, &'a str)>);
 impl<'a> Values<'a> {
     /// Values of a line that has a shape of this part of an output; the first shape counts.
     pub(crate) fn read(part: &str, line: &'a str) -> Option<Self> {
-        Part::named(part).0.iter().find_map(|row| {
+        Part::named(part).possible(line).iter().find_map(|row| {
             let texts = row.texts(line)?;
             let named = row.names.iter().copied().zip(texts).filter(|(name, _)| *name != "-");
             Some(Self(named.chain(row.implied.iter().copied()).collect()))
@@ -247,7 +283,7 @@ impl Columns {
         let mut columns = Vec::new();
         let mut rest = heading;
         while !rest.is_empty() {
-            let mut known = SHAPES.get(part)?.iter();
+            let mut known = SHAPES.get(part)?.rows.iter();
             let (behind, row) = known.find_map(|row| Some((rest.strip_prefix(row.text)?, row)))?;
             columns.push(*row.names.first()?);
             rest = behind.trim_start();

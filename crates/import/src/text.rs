@@ -93,6 +93,10 @@ pub(crate) fn read(from: impl BufRead) -> Result<Imported, ImportError> {
 
 /// JSON value that begins here, `{` or a list of objects, after any prefix.
 fn json_of(line: &str) -> Option<&str> {
+    // Most lines have none.
+    if !line.contains('{') {
+        return None;
+    }
     let mut rest = line;
     loop {
         let begins = rest.starts_with('{')
