@@ -90,7 +90,7 @@ caveats! {
     Paused "paused" "The device made the hosts pause (802.3x): it held them back and dropped nothing.";
     NetworkAtMost "network-at-most" "The measured messages took longer than disk, storage host and client leave to the network: its share is an upper bound.";
     LocalStorage "local-storage" "The storage is attached to the client's host: its operations cross no network. Name a file or device that another host serves.";
-    StorageLocationUnknown "storage-location-unknown" "The storage's location is unknown, so no share of its time is called the network's. Name a file or device whose driver tells, or use --serve.";
+    StorageLocationUnknown "storage-location-unknown" "The storage's location is unknown, so no share of its time is called the network's. Name a file or device whose driver tells, or use --ramdisk.";
     PathFull "path-full" "The operations fill the path: less latency gives no more of them. Only a faster link does.";
     HostLimited "host-limited" "The hosts limited TCP, not the path; `host_limit` says by what. Use larger windows, faster processors or more streams.";
     NoThroughput "no-throughput" "No throughput was found from which the load follows.";
@@ -102,7 +102,7 @@ caveats! {
     SilentPairs "silent-pairs" "Some pairs exchanged nothing: a dead port, cable or host. The figure is of the others.";
     BusyHosts "busy-hosts" "Other programs had the hosts' processors while frames were lost: the tester may be the reason. Repeat on idle hosts.";
     Simulated "simulated" "Simulated: no packet was sent, and the figure is as true as the device's profile.";
-    Unsupported "unsupported" "The test can't be made here; `reason` says why.";
+    Unsupported "unsupported" "The test cannot be made here; `reason` says why.";
     Imported "imported" "Another tool measured it: nothing of the tester was checked.";
     HalfRoundTrip "half-round-trip" "The tool prints half of the round trip as latency: it was doubled.";
     GapLoss "gap-loss" "The tool tells losses by gaps in sequence numbers: the tail is not seen, and a duplicate hides a loss.";
@@ -117,10 +117,10 @@ caveats! {
     LoadHeldBack "load-held-back" "A rate, pauses or the host held the load back: the figure is no limit of the path.";
     CoarseTimes "coarse-times" "The tool prints times in coarse steps: a printed zero becomes a bound.";
     FloodsNotSeen "floods-not-seen" "Frames to unknown stations were not seen flooded at the monitoring port: a full table would look like one with room. Make that port promiscuous.";
-    LearningConfounded "learning-confounded" "The number of known stations depends on their rate: table size, learning rate and forwarding can't be told apart.";
+    LearningConfounded "learning-confounded" "The number of known stations depends on their rate: table size, learning rate and forwarding cannot be told apart.";
     TableNotShown "table-not-shown" "Frames to stations were lost or flooded in a way that a full address table does not explain. Look for other losses.";
     LackOfFit "lack-of-fit" "Measurements contradict the model by more than repetitions explain: the interval is widened, and the figure is not the device's.";
-    Confounded "confounded" "Measurements can't tell the model's parameters apart: each is known only as its interval. Overfill more outputs at once.";
+    Confounded "confounded" "Measurements cannot tell the model's parameters apart: each is known only as its interval. Overfill more outputs at once.";
     BooksOpen "books-open" "Counters of device and hosts do not account for every lost frame: of `frames_lost`, `frames_accounted` are located. See the table of lost frames.";
     OtherTraffic "other-traffic" "Foreign frames crossed a tester's port, `other_traffic_frames_per_s` of them. Keep other hosts off, and measure again.";
     ShortFlood "short-flood" "A flood ended well before its time: the device's queues and caches may not have filled.";

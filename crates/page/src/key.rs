@@ -197,7 +197,7 @@ keys! {
     Of "of" value "Of which metric, load or ports the value is.";
     OfQuantile "of_quantile" value "Of which quantile of that metric.";
     Outputs "outputs" value "Of a shared buffer's total: how many egress ports.";
-    Disagreement "disagreement" explains "Why estimators don't agree.";
+    Disagreement "disagreement" explains "Why estimators do not agree.";
     Limit "limit" explains "What a buffer counts: `bytes`, `cells`, `descriptors`, `unclear`.";
     Rule "rule" value "By which rule a buffer is enough.";
     Flows "flows" value "For how many flows.";
@@ -221,8 +221,8 @@ keys! {
     Traffic "traffic" identifies "Of an incast: which kinds of traffic.";
     FramesASender "frames_a_sender" identifies "Of a microburst: each sender's frames.";
     HeldOctets "held_octets_a_receiver" explains "What had to wait at each receiver's port.";
-    Reason "reason" explains "Why a test can't be made here.";
-    PortsNeeded "ports_needed" explains "Of a test that can't be made: how many ports it needs.";
+    Reason "reason" explains "Why a test cannot be made here.";
+    PortsNeeded "ports_needed" explains "Of a test that cannot be made: how many ports it needs.";
     Streams "streams" identifies "How many TCP connections.";
     LoadDirection "load_direction" identifies "Of a TCP load that does not run in the requests' direction alone: `reverse`, or `bidirectional`.";
     Probes "probes" value "Of `network_rpm`: which round trips, `separate`, `loaded` or `both`.";

@@ -64,7 +64,7 @@ metrics! {
     ArrivalGap "arrival_gap" [Nanoseconds] "gaps between their successive arrivals, at the receiver";
     BurstFraction "burst_fraction" [Ratio] "share of departures less than half the nominal gap after the one before";
     PairGoodput "pair_goodput" [BitsPerSecond] "payload each way between ports that exchange messages, at the receiver ([fabric](../methods/fabric.md)); `statistic` names the pairs";
-    PortGroups "port_groups" [Count] "groups of ports, some of which share an oversubscribed uplink ([what that claims](../methods/fabric.md#what-a-claim-means)); `null`: none was throttled, or they can't be separated";
+    PortGroups "port_groups" [Count] "groups of ports, some of which share an oversubscribed uplink ([what that claims](../methods/fabric.md#what-a-claim-means)); `null`: none was throttled, or they cannot be separated";
     UplinkRate "uplink_rate" [BitsPerSecond] "rate of such an uplink where it alone was full (interval from six floods on); else a lower end, `bound` = `at-least`";
     PortShare "port_share" [Ratio] "best rate of a port that is slow with every partner, as a share of the other ports' median; `statistic`: what it `sends`, what it `receives`, its `exchanges`, or by its `link`'s speed";
     PortDelay "port_delay" [Nanoseconds] "of such a port: by how much a short message takes longer than between two other ports";
@@ -98,7 +98,7 @@ metrics! {
     Flooded "flooded" [Count] "frames that reached the wrong port ([switching](../methods/switching.md)); never received";
     HeadOfLineBlocking "head_of_line_blocking" [Flag] "true if an uncongested port lost more, or received less, beside a congested one than in a [control](../methods/switching.md)";
     Backpressure "backpressure" [Flag] "true if a congested port throttled its senders instead of losing frames";
-    AddressCapacity "address_capacity" [Count] "MAC table size: addresses known at once, each reached without flooding; `null` with a lower end where [table and learning](../methods/switching.md) can't be separated";
+    AddressCapacity "address_capacity" [Count] "MAC table size: addresses known at once, each reached without flooding; `null` with a lower end where [table and learning](../methods/switching.md) cannot be separated";
     AddressLearningRate "address_learning_rate" [FramesPerSecond] "new addresses learned a second, without the `learned_at_once` that a queue holds";
     Microburst "microburst" [Count] "frames of the longest burst without loss, from many ports into few";
     Ratio "ratio" [Ratio] "of a [comparison](../methods/comparison.md): one side's value divided by the other's; `of` names the metric";

@@ -49,7 +49,7 @@ verdicts! {
         "The same hosts did no better over a direct cable, or nothing gave way on the device's path: the figure is only a bound on the device.";
     /// Undetermined: there is no bypass, or the two cannot be told apart.
     Undetermined "undetermined"
-        "There is no direct cable to compare with, or the two can't be told apart: nothing says whose limit it is.";
+        "There is no direct cable to compare with, or the two cannot be told apart: nothing says whose limit it is.";
 }
 
 #[cfg(test)]
