@@ -11,7 +11,7 @@ const SOURCES: [&str; 7] = [
     "../measure/src",
     "../trial/src",
     "../page/src",
-    "../method/src",
+    "../study/src",
     "src/store/kept.rs",
     "../switchmark/src/cli/figures.rs",
     "../../Cargo.lock",

@@ -1,5 +1,5 @@
 //! A page is made from what a study found, and never from words: in the rooms where pages are made
-//! and drawn, no condition is named and no text is taken apart or compared. Outside `method`, no
+//! and drawn, no condition is named and no text is taken apart or compared. Outside `study`, no
 //! study is named but in the rooms of one.
 //!
 //! Owns which rooms these are, and which rooms may name conditions and studies. Never changes
@@ -29,26 +29,16 @@ const READING: [&str; 9] = [
 ];
 
 /// Rooms that fill conditions in, or work across studies by the table of conditions.
-const KEYED: [&str; 21] = [
+const KEYED: [&str; 11] = [
     // What conditions are called, and what is said in them.
     "page/src",
     "import/src",
-    "method/src/study",
-    "method/src/study.rs",
+    "study/src",
     "switchmark/src/cli/import.rs",
-    // Runs held against each other, against claims and against known truths.
-    "method/src/acceptance",
-    "method/src/comparison",
-    "method/src/comparison.rs",
-    "method/src/conformance",
-    "method/src/conformance.rs",
-    "method/src/prove",
-    "method/src/watch",
+    // Runs held against claims and against known truths.
     "switchmark/src/config/claims",
     "switchmark/src/cli/prove",
     "switchmark/src/cli/demo/truths.rs",
-    "method/src/sweep",
-    "method/src/sweep.rs",
     // Rows for other programs.
     "render/src/exposition",
     "render/src/exposition.rs",
@@ -56,7 +46,38 @@ const KEYED: [&str; 21] = [
     "render/src/export.rs",
 ];
 
-/// Rooms outside `method` that name a study's request.
+/// Rooms of crate `study` that hold runs against each other, against claims and against truths:
+/// their pages are about rows of any study.
+const ACROSS: [&str; 9] = [
+    "study/src/acceptance",
+    "study/src/campaign",
+    "study/src/comparison",
+    "study/src/comparison.rs",
+    "study/src/conformance",
+    "study/src/conformance.rs",
+    "study/src/prove",
+    "study/src/sweep",
+    "study/src/watch",
+];
+
+/// Rooms of crate `study` that know no condition.
+const UNKEYED: [&str; 13] = [
+    "study/src/acceptance.rs",
+    "study/src/explain.rs",
+    "study/src/prove.rs",
+    "study/src/request",
+    "study/src/request.rs",
+    "study/src/run",
+    "study/src/run.rs",
+    "study/src/search",
+    "study/src/search.rs",
+    "study/src/seconds.rs",
+    "study/src/verdict",
+    "study/src/verdict.rs",
+    "study/src/watch.rs",
+];
+
+/// Rooms outside `study` that name a study's request.
 const NAMING: [&str; 5] = [
     // The two studies that no verb asks.
     "switchmark/src/config/plan/campaign.rs",
@@ -71,7 +92,7 @@ const NAMING: [&str; 5] = [
 /// Fails with every place that breaks a rule.
 pub fn check(root: &Path) -> Result<()> {
     let crates = root.join("crates");
-    let specs = specs(&fs::read_to_string(crates.join("method/src/study.rs"))?)?;
+    let specs = specs(&fs::read_to_string(crates.join("study/src/spec.rs"))?)?;
     let mut wrong = Vec::new();
     tidy::visit(&crates, &mut |path| {
         let inside = path.strip_prefix(&crates).unwrap_or(path);
@@ -93,7 +114,7 @@ fn specs(table: &str) -> Result<Vec<String>> {
     let is_table = |item: &Item| matches!(item, Item::Macro(it) if it.ident.is_none() && it.mac.path.is_ident("studies"));
     let file = syn::parse_file(table)?;
     let Some(Item::Macro(table)) = file.items.iter().find(|item| is_table(item)) else {
-        bail!("method has no table of studies");
+        bail!("there is no table of studies");
     };
     let tokens = table.mac.tokens.to_string();
     let words = tokens.split(|c: char| !c.is_alphanumeric());
@@ -115,18 +136,15 @@ impl Rules {
     fn of_room(inside: &Path) -> Self {
         let parts: Vec<&str> = inside.iter().filter_map(|part| part.to_str()).collect();
         let is_within = |rooms: &[&str]| rooms.iter().any(|room| inside.starts_with(room));
-        let is_page = inside.starts_with("method/src")
+        let is_page = inside.starts_with("study/src")
             && parts.iter().any(|part| *part == "page.rs" || *part == "page");
         let is_drawn = is_within(&["render/src/html.rs", "render/src/svg", "render/src/svg.rs"]);
-        // A campaign's page is about any study's rows.
-        let is_studys_page = is_page
-            && inside.starts_with("method/src/study")
-            && !inside.starts_with("method/src/study/campaign");
-        let is_keyed = is_within(&KEYED) && !is_studys_page;
+        let is_studys_page = is_page && !is_within(&ACROSS);
+        let is_keyed = is_within(&KEYED) && !is_within(&UNKEYED) && !is_studys_page;
         Self {
             reads_no_words: is_page || is_drawn,
             names_no_condition: !is_keyed,
-            names_no_study: !is_within(&NAMING) && !inside.starts_with("method"),
+            names_no_study: !is_within(&NAMING) && !inside.starts_with("study"),
         }
     }
 
@@ -251,18 +269,18 @@ mod tests {
             let found = rules(room).broken(&code, &[]).expect("it parses");
             assert_eq!(found.len(), expect, "{room}: {code}: {found:?}");
         };
-        let page = "method/src/study/tcp/page.rs";
+        let page = "study/src/tcp/page.rs";
         check(page, "figure.number(Key::Rtt);", 1);
         check(page, "let a = text == \"idle\";", 1);
         check(page, "match text { \"idle\" => 1, _ => 2 }", 1);
         check(page, "text.split(' '); text.starts_with(\"x\");", 2);
         check(page, "caveats.contains(&Caveat::NoBypass); a == b;", 0);
-        check("method/src/study/tcp/finding.rs", "row.set(Key::Rtt, 1); a == \"b\";", 0);
+        check("study/src/tcp/finding.rs", "row.set(Key::Rtt, 1); a == \"b\";", 0);
         check("switchmark/src/cli/output.rs", "row.set(Key::Rtt, 1); a == \"b\";", 1);
         check("render/src/svg/plot.rs", "name.contains(\"x\");", 1);
-        check("method/src/comparison/page.rs", "row.text(Key::Rtt); a == \"b\";", 1);
-        check("method/src/run/page.rs", "row.text(Key::Rtt); a == \"b\";", 2);
-        check("method/src/comparison/cells.rs", "row.set(Key::Rtt, 1);", 0);
+        check("study/src/comparison/page.rs", "row.text(Key::Rtt); a == \"b\";", 1);
+        check("study/src/run/page.rs", "row.text(Key::Rtt); a == \"b\";", 2);
+        check("study/src/comparison/cells.rs", "row.set(Key::Rtt, 1);", 0);
     }
 
     #[test]
@@ -277,13 +295,13 @@ mod tests {
         };
         let room = "switchmark/src/cli/before.rs";
         check(room, "fn f() { match s { StudySpec::Latency(_) => 1, _ => 2 } }", 1);
-        check(room, "fn f() { matches!(s, method::StudySpec::Latency(_)) }", 1);
+        check(room, "fn f() { matches!(s, study::StudySpec::Latency(_)) }", 1);
         check(room, "table! { fn f() -> Result<StudySpec, Fault> { g(StudySpec::Latency) } }", 1);
-        check(room, "use method::{StudySpec, StorageSpec};", 1);
+        check(room, "use study::{StudySpec, StorageSpec};", 1);
         check(room, "fn f(spec: &LatencySpec) {}", 1);
         check(room, "fn f() { studies.map(StudySpec::name); LabSpec::new(StudySpec::parts) }", 0);
-        check(room, "#[cfg(test)] mod tests { use method::LatencySpec; }", 0);
-        check("render/src/html.rs", "use method::StorageSpec;", 1);
-        check("method/src/study.rs", "use latency::LatencySpec;", 0);
+        check(room, "#[cfg(test)] mod tests { use study::LatencySpec; }", 0);
+        check("render/src/html.rs", "use study::StorageSpec;", 1);
+        check("study/src/spec.rs", "use latency::LatencySpec;", 0);
     }
 }

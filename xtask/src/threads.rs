@@ -16,7 +16,7 @@ use crate::apart;
 /// that know no clock, no kernel and no process. All others, `tests/labs` above all, run apart;
 /// long statistics want a quiet machine and run one at a time.
 const BESIDE: [&str; 11] = [
-    "it", "device", "import", "journal", "measure", "method", "page", "render", "sim", "trial",
+    "it", "device", "import", "journal", "measure", "study", "page", "render", "sim", "trial",
     "wire",
 ];
 

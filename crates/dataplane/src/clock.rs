@@ -42,7 +42,7 @@ pub(crate) fn realtime_ahead() -> Nanos {
 }
 
 #[inline]
-#[expect(unsafe_code, reason = "clock_gettime through the vDSO: the data path can't afford more")]
+#[expect(unsafe_code, reason = "clock_gettime through the vDSO: the data path cannot afford more")]
 fn read(clock: libc::clockid_t) -> Nanos {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is valid for writing and the clock ids used here always exist.

@@ -170,7 +170,7 @@ pub enum FlowError {
         waited: Nanos,
     },
     /// A sending or counting method requested by name is not available here.
-    #[error("{asked} was asked for, and can't be had here: {why}")]
+    #[error("{asked} was asked for, and cannot be had here: {why}")]
     Unavailable {
         /// Requested method: `backend af-xdp`, `receiver xdp`.
         asked: String,

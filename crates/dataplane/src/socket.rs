@@ -16,7 +16,7 @@ use nix::sys::time::TimeVal;
 /// Longest blocking call: the delay until a thread notices a halt or the window's end.
 pub(crate) const TICK: Nanos = Nanos::from_millis(20);
 
-/// Sets don't-fragment on all packets sent, and refuses those that exceed the path's MTU
+/// Sets do not-fragment on all packets sent, and refuses those that exceed the path's MTU
 /// (EMSGSIZE).
 pub(crate) fn dont_fragment(socket: impl AsFd, ipv6: bool) -> io::Result<()> {
     let (level, name, whole) = if ipv6 {

@@ -10,6 +10,6 @@ pub mod store;
 mod summary;
 
 pub use journal::{Journal, JournalCounts, ReplayError, hint_for};
-pub use method::run::{RunStatus, is_run_id};
 pub use store::{BegunDeed, Merged, Store, StoreError};
+pub use study::run::{RunStatus, is_run_id};
 pub use summary::RunSummary;

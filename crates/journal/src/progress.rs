@@ -10,18 +10,18 @@ mod visits;
 use std::collections::{BTreeMap, VecDeque};
 
 use measure::{Histogram, Nanos};
-use method::Estimate;
-use method::watch::{Visit, WatchSpec};
 use page::Unit;
 use serde::Serialize;
+use study::Estimate;
+use study::watch::{Visit, WatchSpec};
 use trial::record::{FlowRecord, Outcome};
 use trial::{Flow, FlowKind, Role, Schedule, Trial, TrialRecord};
 
 pub use self::ports::{PortLine, PortState};
-use method::run::RunMeta;
-use method::run::{all_exactly, exactly};
-use method::seconds::{Second, seconds};
 use page::numbers;
+use study::run::RunMeta;
+use study::run::{all_exactly, exactly};
+use study::seconds::{Second, seconds};
 
 /// Number of trials shown.
 const MOST_SHOWN: usize = 200;

@@ -35,7 +35,7 @@ pub use error::StoreError;
 use guarded::Guarded;
 pub use kept::{KeptFigures, METHOD};
 pub use merged::{MERGED, Merged};
-use method::run::{RunMeta, RunStatus};
+use study::run::{RunMeta, RunStatus};
 pub use trials::StoredRecords;
 #[cfg(test)]
 use trials::hash_hex;

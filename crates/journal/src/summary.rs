@@ -2,9 +2,9 @@
 //!
 //! Data only.
 
-use method::run::RunStatus;
 use page::Found;
 use serde::{Deserialize, Serialize};
+use study::run::RunStatus;
 
 /// Summary of a run: one line of `runs`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

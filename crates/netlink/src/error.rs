@@ -34,7 +34,7 @@ pub enum NetlinkError {
         cause: io::Error,
     },
     /// The kernel's answer is malformed.
-    #[error("{deed} {object}: the answer can't be read")]
+    #[error("{deed} {object}: the answer cannot be read")]
     Unreadable {
         /// Attempted operation.
         deed: &'static str,
@@ -55,7 +55,7 @@ pub enum NetlinkError {
         attempts: u32,
     },
     /// A feature kept its value although the kernel accepted the request.
-    #[error("set features of {interface}: {} can't be changed", .features.join(", "))]
+    #[error("set features of {interface}: {} cannot be changed", .features.join(", "))]
     Fixed {
         /// The interface.
         interface: String,

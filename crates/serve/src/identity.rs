@@ -27,7 +27,7 @@ pub enum NoIdentity {
     #[error("there is no certificate in it")]
     NoCertificate,
     /// The first text has one, or what should be one.
-    #[error("a certificate in it can't be read")]
+    #[error("a certificate in it cannot be read")]
     Certificate,
     /// The second text has none.
     #[error("there is no private key in it")]
@@ -36,7 +36,7 @@ pub enum NoIdentity {
     #[error("the private key in it is encrypted")]
     Encrypted,
     /// The key is of an unsupported kind, or too short.
-    #[error("the private key in it can't be used")]
+    #[error("the private key in it cannot be used")]
     Key,
     /// The key belongs to another certificate.
     #[error("the private key in it does not belong to the certificate")]

@@ -17,7 +17,7 @@ const LONGEST_NAME: usize = 253;
 
 /// A part that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the request's {0} can't be read")]
+#[error("the request's {0} cannot be read")]
 pub struct Malformed(pub &'static str);
 
 /// The fields of a query or a form (`application/x-www-form-urlencoded`).

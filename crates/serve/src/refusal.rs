@@ -31,8 +31,8 @@ refusals! {
     Host "host" "It names a host that is not this one's: a page elsewhere that calls itself ours.";
     Origin "origin" "It comes from another site's page.";
     Method "method" "Anything but reading, where nothing else is allowed.";
-    State "state" "It asks for something that can't be done to a run as it stands.";
-    Malformed "malformed" "It is no request, or a part of it can't be read.";
+    State "state" "It asks for something that cannot be done to a run as it stands.";
+    Malformed "malformed" "It is no request, or a part of it cannot be read.";
     Oversized "oversized" "Its head or body is too large.";
     Slow "slow" "Its handshake, head or body did not come in time.";
     Handshake "handshake" "It speaks no TLS where that is spoken, or the handshake came to nothing.";

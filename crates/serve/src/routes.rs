@@ -210,7 +210,7 @@ fn refused(why: Refusal) -> Problem {
         Refusal::Method => (StatusCode::METHOD_NOT_ALLOWED, "this server is read-only", None),
         Refusal::Oversized => (StatusCode::PAYLOAD_TOO_LARGE, "the form is too large", None),
         Refusal::Slow => (StatusCode::REQUEST_TIMEOUT, "the form did not come in time", None),
-        _ => (StatusCode::BAD_REQUEST, "the request can't be read", None),
+        _ => (StatusCode::BAD_REQUEST, "the request cannot be read", None),
     };
     let mut problem = Unavailable::new(Kind::Question, message);
     problem.hint = hint.map(str::to_owned);

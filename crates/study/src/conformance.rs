@@ -8,7 +8,7 @@ mod tests_of;
 
 use measure::{FrameMix, FrameSize, Nanos, Rate};
 
-use crate::study::rate::suite::{self, Suite};
+use crate::rate::suite::{self, Suite};
 use crate::{ForwardingSpec, ForwardingTest, Profile, StudySpec, SwitchTest};
 use page::{Caveat, Figure, Key, Metric, Verdict};
 use trial::Topology;

@@ -19,18 +19,18 @@ pub(super) fn mark<'a>(figures: impl IntoIterator<Item = &'a mut Figure>) {
 }
 
 /// Share of line rate of a marked value; `None` if its link's rate is unknown.
-pub(in crate::study) fn share(value: &Figure) -> Option<f64> {
+pub(crate) fn share(value: &Figure) -> Option<f64> {
     value.number(Key::OfLineRate)
 }
 
 /// Line rate of a marked value.
-pub(in crate::study) fn line_rate_of(value: &Figure) -> Option<f64> {
+pub(crate) fn line_rate_of(value: &Figure) -> Option<f64> {
     let share = share(value).filter(|share| *share > 0.0)?;
     Some(value.value? / share)
 }
 
 /// Share of line rate in words: `97.3 %`.
-pub(in crate::study) fn share_in_words(value: &Figure) -> Option<String> {
+pub(crate) fn share_in_words(value: &Figure) -> Option<String> {
     share(value).map(|share| words::share_of_line(share, LINE_RATE))
 }
 

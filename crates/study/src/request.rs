@@ -9,8 +9,8 @@ pub mod subjects;
 pub mod suggest;
 pub mod values;
 
-use crate::study::storage::JobFile;
-use crate::study::{Outline, Profile, SpecProblem, StudySpec};
+use crate::storage::JobFile;
+use crate::{Outline, Profile, SpecProblem, StudySpec};
 use given::{Given, Place, RefusedAt};
 
 /// Table of verbs: each study with a verb of its own, and the verb's help.
@@ -19,21 +19,21 @@ macro_rules! study_verbs {
     ($table:path) => {
         $table! {
             /// Round-trip times by size, protocol and load
-            Latency($crate::study::latency::Latency)
+            Latency($crate::latency::Latency)
             /// Frames a second: flood, throughput without loss, the tests of RFC 2544
-            Forwarding($crate::study::forwarding::Forwarding)
+            Forwarding($crate::forwarding::Forwarding)
             /// TCP each way and both ways at once: how much payload, and who was the limit?
-            Tcp($crate::study::tcp::Tcp)
+            Tcp($crate::tcp::Tcp)
             /// New TCP connections a second, connections at once, and the time of a handshake
-            Sessions($crate::study::sessions::Sessions)
+            Sessions($crate::sessions::Sessions)
             /// Duration of flow interruptions when a link, path or router fails and comes back
-            Failover($crate::study::failover::Failover)
+            Failover($crate::failover::Failover)
             /// Exchanges between pairs of ports: is it non-blocking, whichever ports talk?
-            Fabric($crate::study::fabric::Fabric)
+            Fabric($crate::fabric::Fabric)
             /// A switch with all its ports at work: the tests of RFC 2889 and RFC 8239
-            Switching($crate::study::switching::Switching)
+            Switching($crate::switching::Switching)
             /// Storage I/O over the network, by fio: how much of its latency is the network's
-            Storage($crate::study::storage::Storage)
+            Storage($crate::storage::Storage)
         }
     };
 }

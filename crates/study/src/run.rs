@@ -25,8 +25,8 @@ use trial::Topology;
 
 use crate::acceptance::SheetClaim;
 use crate::comparison::Comparable;
-use crate::study::{StudyPage, StudySpec};
 use crate::watch::WatchSpec;
+use crate::{StudyPage, StudySpec};
 
 pub use accounting::{Accounting, LeftOut, TrialAccount, all_exactly, exactly};
 pub use page::{document, heading, loss_sentences};

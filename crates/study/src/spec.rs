@@ -1,89 +1,23 @@
-//! Studies: each asks a testbed for trials and turns their records into figures.
+//! Studies that exist, in one table, and how one of them is carried out.
 //!
-//! Owns the resolved request for each study and what they share. Never holds an `Option` that means
-//! "default", and never knows where its trials run: the same request, seed, topology and records
-//! give the same trials in the same order, which is what makes a journal a resume.
+//! Never holds an `Option` that means "default", and never knows where trials run: the same
+//! request, seed, topology and records give the same trials in the same order, which is what makes
+//! a journal a resume.
 
-mod accounts;
-mod between;
-pub mod buffer;
-mod burst;
-pub mod campaign;
-mod capacity;
-mod consistency;
-pub mod depth;
-mod doubts;
-mod estimate;
-pub mod fabric;
-pub mod failover;
-pub mod imported;
-pub mod latency;
-mod line_share;
-mod needs;
-mod noted;
-mod outage;
-mod outline;
-pub mod pattern;
-mod problem;
-mod ranges;
-pub mod rate;
-mod responsiveness;
-mod rows;
-mod series;
-mod session;
-pub mod sessions;
-mod shortened;
-pub mod storage;
-pub mod tcp;
-mod varied;
-mod view;
-mod ways;
-pub mod xray;
-
-use std::num::NonZeroU16;
-
-use measure::{FrameSize, Nanos};
+use measure::FrameSize;
 use serde::{Deserialize, Serialize};
 
 use page::{CaseId, Figure, Key, Trials};
-use trial::{Observed, Testbed, TestbedError, Topology};
-use trial::{Phases, Subject, Trial, TrialRecord};
+use trial::{Observed, Subject, Testbed, TestbedError, Topology};
 
-use noted::Noted;
-use rows::Row;
-use session::{Ask, Session, Tried};
-use ways::{Link, Way, Ways};
-
-pub use between::{Between, Directions};
-pub use buffer::{Background, BufferPorts, BufferSpec, StabilityLimits};
-pub use campaign::CampaignSpec;
-pub use depth::DepthSpec;
-pub use estimate::{Estimate, TRIAL_OVERHEAD, trial_overhead};
-pub use fabric::{Arrangement, FabricSpec, Nodes};
-pub use failover::FailoverSpec;
-pub use imported::ImportedSpec;
-pub use latency::{LatencySpec, Load};
-pub use needs::{Agents, Bypass, Needs, PacedFrames};
-pub use outline::{Known, KnownDevice, LinkMtu, Outline};
-pub use pattern::Pattern;
-pub use problem::SpecProblem;
-pub use ranges::{Blocks, Precision, Streams, Tries};
-pub use rate::forwarding::{self, ForwardingSpec, ForwardingTest, SearchKind};
-pub use rate::switching::{self, SwitchTest, SwitchingSpec};
-pub use sessions::{SessionsSpec, SessionsTest};
-pub use storage::StorageSpec;
-pub use tcp::{TcpDirection, TcpSpec};
-pub use varied::Varied;
-pub use view::{Finding, StudyPage, Topic, Values, Who};
-
-use doubts::Doubts;
-
-/// Default number of repetitions. Six are enough for a 95 % interval. With ten, comparing two
-/// devices in up to 25 figures has a 5 % chance of error.
-pub const BLOCKS: Blocks = Blocks::known(10);
-
-/// Attempts at one trial before it is given up.
-pub const TRIES: Tries = Tries::known(3);
+use crate::doubts::Doubts;
+use crate::line_share;
+use crate::place::Numbered;
+use crate::{
+    Blocks, BufferSpec, CampaignSpec, DepthSpec, Estimate, FabricSpec, FailoverSpec, Finding,
+    ForwardingSpec, ImportedSpec, Known, LatencySpec, Needs, SessionsSpec, SpecProblem,
+    StorageSpec, StudyPlace, SwitchingSpec, TcpSpec, Varied,
+};
 
 /// Rows of all studies: documentation, request, and name in plans.
 macro_rules! studies {
@@ -212,7 +146,11 @@ impl StudySpec {
 
     /// Runs all trials and returns the findings. An error means that no further trial could be run;
     /// invalid trials become caveats of their values.
-    fn find(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<Box<dyn Finding>, TestbedError> {
+    pub(crate) fn find(
+        &self,
+        testbed: &mut dyn Testbed,
+        seed: u64,
+    ) -> Result<Box<dyn Finding>, TestbedError> {
         if self.campaign().is_some() {
             // The studies of its cells pass through here themselves.
             let mut finding = self.ask(testbed, seed)?;
@@ -280,78 +218,5 @@ impl StudySpec {
         let blocks = own.keep_repeated().then(|| own.blocks())??;
         let count = std::mem::replace(blocks, Blocks::known(1));
         Some((alone, count.get()))
-    }
-}
-
-/// Position of a study within its run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StudyPlace {
-    /// Number among all studies, from 1, in the plan's order.
-    pub number: NonZeroU16,
-    /// Number among studies of the same kind, from 1.
-    nth: u16,
-}
-
-impl StudyPlace {
-    /// Writes the position into a figure. Only a second study of a kind is numbered, so figures of
-    /// a single one do not depend on the rest of the plan.
-    pub(crate) fn mark(self, figure: &mut Figure) {
-        figure.case.study = self.number;
-        if self.nth > 1 {
-            figure.set(Key::Nth, u64::from(self.nth));
-        }
-    }
-}
-
-/// Pairs each study of a run with its position, in the plan's order.
-pub fn numbered(studies: &[StudySpec]) -> impl Iterator<Item = (StudyPlace, &StudySpec)> {
-    let places = (1..=u16::MAX).filter_map(NonZeroU16::new).enumerate();
-    places.zip(studies).map(|((before, number), study)| {
-        let kind = studies[..=before].iter().filter(|other| other.name() == study.name());
-        (StudyPlace { number, nth: kind.count() as u16 }, study)
-    })
-}
-
-/// Testbed as used by one study of a run: numbers its trials.
-struct Numbered<'a> {
-    testbed: &'a mut dyn Testbed,
-    number: NonZeroU16,
-    asked: &'a mut u64,
-}
-
-impl Testbed for Numbered<'_> {
-    fn topology(&self) -> &Topology {
-        self.testbed.topology()
-    }
-
-    fn run(&mut self, trial: &Trial) -> Result<TrialRecord, TestbedError> {
-        let ordinal = std::mem::replace(self.asked, *self.asked + 1);
-        let record = self.testbed.run(&Trial { study: Some(self.number), ..trial.clone() })?;
-        Ok(TrialRecord { ordinal, ..record })
-    }
-}
-
-/// Length of the phases around a load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Profile {
-    /// Shortened for a first look; every figure is marked.
-    Quick,
-    /// RFC 2544 §23: two seconds before, two after, five to settle.
-    Strict,
-}
-
-impl Profile {
-    /// Phases around a load of the given length.
-    pub const fn phases(self, load: Nanos) -> Phases {
-        match self {
-            Self::Quick => Phases::quick(load),
-            Self::Strict => Phases::strict(load),
-        }
-    }
-
-    /// Estimates one trial with a load of the given length.
-    pub(crate) fn trial(self, load: Nanos) -> Estimate {
-        Estimate::trial(self.phases(load).total() + TRIAL_OVERHEAD)
     }
 }

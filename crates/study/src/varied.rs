@@ -46,7 +46,7 @@ pub trait Varied {
 /// Implements [`Varied`] for requests with `subjects`, and with `blocks` that repeat all of them.
 macro_rules! repeated {
     ($spec:ty) => {
-        impl $crate::study::varied::Varied for $spec {
+        impl $crate::varied::Varied for $spec {
             fn subjects(&self) -> Vec<trial::Subject> {
                 self.subjects.clone()
             }

@@ -18,7 +18,7 @@ pub use frames::Frames;
 pub use place::{Place, Who};
 pub use stated::{line_rate, line_rate_rule, stated};
 pub use values::Values;
-pub(in crate::study) use values::values;
+pub(crate) use values::values;
 
 /// Finding of a study: its values, in the study's own structure. Later caveats are written into
 /// these values.

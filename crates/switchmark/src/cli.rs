@@ -46,7 +46,7 @@ mod session;
 mod side_by_side;
 mod signals;
 mod sim;
-mod study;
+mod studies;
 mod testbed;
 mod trend;
 mod watch;
@@ -93,7 +93,7 @@ enum Verb {
     /// Run a plan file, or resume an interrupted run
     Run(run::Args),
     #[command(flatten)]
-    Study(study::Verb),
+    Study(studies::Verb),
     /// TCP beside a constant load: is there enough buffer for long paths?
     Buffer(Box<buffer::Args>),
     /// A device's data sheet, measured, as a report and as a profile: its twin
@@ -234,7 +234,7 @@ where
     let outcome = match verb {
         Verb::Demo(args) => demo::run(&args),
         Verb::Run(args) => run::run(args),
-        Verb::Study(verb) => study::run_verb(&verb),
+        Verb::Study(verb) => studies::run_verb(&verb),
         Verb::Buffer(args) => buffer::run(&args),
         Verb::Xray(args) => xray::run(&args),
         Verb::Accept(args) => accept::run(&args),

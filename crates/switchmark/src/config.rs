@@ -28,10 +28,10 @@ pub mod way_back;
 pub mod written;
 
 pub use agents::hosts::{accounts, container, hooks};
-pub(crate) use method::request::suggest;
 pub use plan::Plan;
 pub use resolved::Testbed;
 pub use source::{ConfigError, Fault, SourceText};
+pub(crate) use study::request::suggest;
 
 /// Maximum hosts: one controller keeps an agent on each.
 pub const MOST_HOSTS: usize = 4096;

@@ -321,7 +321,7 @@ fn mend_in(folder: &Path) -> Mended {
             Content::Unreadable => {
                 let path = path.display();
                 mended.left.push(format!(
-                    "what is noted in {path}: this version can't read it; remove it when all is as it \
+                    "what is noted in {path}: this version cannot read it; remove it when all is as it \
                      should be"
                 ));
                 continue;

@@ -57,7 +57,7 @@ fn is_elsewhere(address: &IpAddr) -> bool {
 }
 
 /// Own addresses of the open TCP connections that this agent's ancestors have: sshd, orted, srun's
-/// step. Those of other users' processes can't be seen.
+/// step. Those of other users' processes cannot be seen.
 fn sockets_of_ancestors() -> BTreeSet<IpAddr> {
     let inodes: BTreeSet<u64> = ancestors().into_iter().flat_map(sockets_of).collect();
     let tables = SOCKETS.iter().filter_map(|table| fs::read_to_string(table).ok());

@@ -56,7 +56,7 @@ pub fn watch(cancel: &Cancel, heard: Heard) -> Result<(), Failed> {
     signals.thread_block().map_err(Failed::to(TIE))?;
     leave::tie("signals", cancel, move || match signals.wait() {
         Ok(signal) => End::because(1, format!("ended by {signal}")),
-        Err(_) => End::because(1, "signals can't be waited for"),
+        Err(_) => End::because(1, "signals cannot be waited for"),
     })?;
     leave::tie("lease", cancel, move || {
         wait_for_silence(&heard);

@@ -2,7 +2,7 @@
 //!
 //! Owns the connection of the lab's models to the data plane's ports, and the names of an
 //! emulator's own counters. Never decides whether an emulator that fell behind invalidates a trial:
-//! `method` does.
+//! `study` does.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -121,7 +121,7 @@ impl Line {
         socket.make_ring(libc::XDP_RX_RING, frames)?;
         let offsets = socket.offsets()?;
         let unmapped =
-            |e: io::Error| Unfit::NotHere(format!("the af_xdp rings can't be mapped ({e})"));
+            |e: io::Error| Unfit::NotHere(format!("the af_xdp rings cannot be mapped ({e})"));
         let fill = libc::XDP_UMEM_PGOFF_FILL_RING as libc::off_t;
         let mut fill = Producer::map(socket.as_fd(), frames, offsets.fr, fill).map_err(unmapped)?;
         let receive = Consumer::map(socket.as_fd(), frames, offsets.rx, libc::XDP_PGOFF_RX_RING)

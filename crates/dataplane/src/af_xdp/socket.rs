@@ -188,7 +188,7 @@ pub(super) fn unfit(to: Place<'_>, error: &io::Error) -> Unfit {
         Some(libc::EBUSY) => format!("queue {queue} of {name} is another af_xdp socket's already"),
         Some(libc::EINVAL) => format!("{name} has no queue {queue} for af_xdp"),
         Some(libc::ENETDOWN) => format!("{name} is down"),
-        _ => format!("af_xdp can't be bound to queue {queue} of {name} ({error})"),
+        _ => format!("af_xdp cannot be bound to queue {queue} of {name} ({error})"),
     })
 }
 

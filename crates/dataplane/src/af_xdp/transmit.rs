@@ -132,7 +132,7 @@ impl Transmit {
         socket.make_ring(libc::XDP_TX_RING, FRAMES)?;
         let offsets = socket.offsets()?;
         let unmapped =
-            |e: io::Error| Unfit::NotHere(format!("the af_xdp rings can't be mapped ({e})"));
+            |e: io::Error| Unfit::NotHere(format!("the af_xdp rings cannot be mapped ({e})"));
         let ring = Producer::map(socket.as_fd(), FRAMES, offsets.tx, libc::XDP_PGOFF_TX_RING)
             .map_err(unmapped)?;
         let completion = Consumer::map(

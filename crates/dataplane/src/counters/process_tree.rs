@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(of(21), [4, 20, 21, 22, 23]);
         // What the first process started is nobody's kin but its own.
         assert_eq!(of(10), [4, 10, 20, 21, 22, 23, 30, 31]);
-        assert_eq!(of(99), [4, 99], "itself, where it can't be seen");
+        assert_eq!(of(99), [4, 99], "itself, where it cannot be seen");
     }
 
     #[test]

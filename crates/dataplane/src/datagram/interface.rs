@@ -14,7 +14,7 @@ use crate::unfit::Unfit;
 /// Number and name of the interface of this namespace that has `address`.
 pub(super) fn find(address: IpAddr) -> Result<(u32, String), Unfit> {
     let untold = |e: nix::errno::Errno| {
-        Unfit::NotHere(format!("the interface of {address} can't be told ({})", e.desc()))
+        Unfit::NotHere(format!("the interface of {address} cannot be told ({})", e.desc()))
     };
     let has_it = |own: &nix::sys::socket::SockaddrStorage| match address {
         IpAddr::V4(v4) => own.as_sockaddr_in().is_some_and(|own| own.ip() == v4),

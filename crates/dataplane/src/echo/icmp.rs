@@ -2,7 +2,7 @@
 //! does.
 //!
 //! A raw socket where that is permitted, else the kernel's ping socket. Both are connected, so that
-//! other addresses' replies don't arrive; another program's ping of the same peer does, and is
+//! other addresses' replies do not arrive; another program's ping of the same peer does, and is
 //! foreign.
 
 use std::io;

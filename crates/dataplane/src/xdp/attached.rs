@@ -96,7 +96,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Returns the program on an interface of the calling thread's namespace; attaches it if needed.
 pub(super) fn on(index: u32, name: &str) -> Result<Arc<Attached>, Unfit> {
     let namespace = std::fs::metadata("/proc/thread-self/ns/net")
-        .map_err(|e| Unfit::NotHere(format!("the network namespace can't be told ({e})")))?;
+        .map_err(|e| Unfit::NotHere(format!("the network namespace cannot be told ({e})")))?;
     let place = (namespace.dev(), namespace.ino(), index);
     let mut all = locked(&ATTACHED);
     all.retain(|_, attached| attached.strong_count() > 0);

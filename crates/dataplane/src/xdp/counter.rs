@@ -258,7 +258,7 @@ fn describe(flow: &Flow, spec: &End<Traffic>, conversations: u32) {
 /// Finds the interface of this namespace that has an address.
 fn interface_of(address: IpAddr) -> Result<(u32, String), Unfit> {
     let unknown = |e: nix::errno::Errno| {
-        Unfit::NotHere(format!("the interface of {address} can't be told ({})", e.desc()))
+        Unfit::NotHere(format!("the interface of {address} cannot be told ({})", e.desc()))
     };
     let found = getifaddrs().map_err(unknown)?.find(|interface| {
         let Some(own) = &interface.address else { return false };

@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicU64;
 /// # Safety
 /// Only for structures with the layout of C whose every field is an atomic integer or an array of
 /// such, so that all zeros is a value and another's writing at any time is no fault.
-#[expect(unsafe_code, reason = "a promise about layout that the compiler can't check")]
+#[expect(unsafe_code, reason = "a promise about layout that the compiler cannot check")]
 pub(super) unsafe trait Shared {}
 
 #[expect(unsafe_code, reason = "words of a map")]

@@ -63,7 +63,7 @@ impl Drop for Placed {
 fn pin(thread: u32, cpu: usize) -> Result<(), String> {
     let name = std::fs::read_to_string(format!("/proc/{thread}/comm")).unwrap_or_default();
     if !name.starts_with("napi/") {
-        return Err("its poller's thread can't be seen from here".to_owned());
+        return Err("its poller's thread cannot be seen from here".to_owned());
     }
     let mut set = CpuSet::new();
     set.set(cpu)

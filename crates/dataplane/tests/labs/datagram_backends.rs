@@ -1,7 +1,7 @@
 //! Every sender against every receiver, over IPv4 and IPv6, with tags, mixes and spreads: sent is
-//! what the kernel counts, frame for frame, and what was received and lost. What a backend can't do
-//! it refuses by name. Each sender meets each receiver, and each load both; all three together in
-//! every way only with `SWITCHMARK_TESTS=full`, else in every second.
+//! what the kernel counts, frame for frame, and what was received and lost. What a backend cannot
+//! do it refuses by name. Each sender meets each receiver, and each load both; all three together
+//! in every way only with `SWITCHMARK_TESTS=full`, else in every second.
 
 use std::net::IpAddr;
 

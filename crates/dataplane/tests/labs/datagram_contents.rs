@@ -143,7 +143,7 @@ impl Seen {
     }
 }
 
-/// Whole frames carry true checksums; a socket's are left to hardware that a cable hasn't got.
+/// Whole frames carry true checksums; a socket's are left to hardware that a cable has not got.
 fn fills_checksums(sender: Backend) -> bool {
     !matches!(sender, Backend::Udp | Backend::UdpGso)
 }

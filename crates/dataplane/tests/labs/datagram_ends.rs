@@ -1,5 +1,5 @@
 //! One flow between two hosts of a lab, with the kernel's counters of both ends: what every test of
-//! datagram flows over virtual cables begins with. Says why where it can't.
+//! datagram flows over virtual cables begins with. Says why where it cannot.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard};
@@ -129,7 +129,7 @@ pub fn run(lab: &Lab, flow: &Flow, meddle: impl FnOnce(&End<'_>, u16)) -> Ran {
     try_run(lab, flow, meddle).unwrap_or_else(|error| panic!("{flow:?}: {error}"))
 }
 
-/// As [`run`], for flows that can't be opened.
+/// As [`run`], for flows that cannot be opened.
 pub fn try_run(
     lab: &Lab,
     flow: &Flow,

@@ -106,7 +106,7 @@ impl Profile {
         let least = self.devices.iter().map(longest).max().unwrap_or(0);
         if size.0 < least {
             return Err(unfit(
-                format!("a buffer of {size} can't hold the longest frame: {least} octets"),
+                format!("a buffer of {size} cannot hold the longest frame: {least} octets"),
                 format!("give at least {least}B"),
             ));
         }

@@ -28,7 +28,7 @@ pub(super) fn check_name(name: &Spanned<String>) -> Result<(), ProfileError> {
     if name::is_name(name.get_ref()) {
         return Ok(());
     }
-    fault(name.span(), format!("`{}` can't be a name", name.get_ref()), name::RULE)
+    fault(name.span(), format!("`{}` cannot be a name", name.get_ref()), name::RULE)
 }
 
 /// Builds one device. `whole` is the location shown for a missing key.
@@ -292,7 +292,7 @@ fn holds_a_frame(place: &Spanned<ByteCount>, size: u64, longest: u64) -> Result<
         return Ok(());
     }
     let message =
-        format!("{} for a queue can't hold the longest frame: {longest}B", ByteCount(size));
+        format!("{} for a queue cannot hold the longest frame: {longest}B", ByteCount(size));
     fault(place.span(), message, "give more, or a smaller `max_frame`")
 }
 

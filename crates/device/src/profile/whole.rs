@@ -19,7 +19,7 @@ pub(super) fn profile(text: &str, load: Load<'_>) -> Result<Profile, ProfileErro
         if let Some(other) = &file.profile {
             return fault(
                 other.span(),
-                "a profile can't be another one",
+                "a profile cannot be another one",
                 "`profile` belongs into a [[device]]",
             );
         }

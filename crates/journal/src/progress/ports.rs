@@ -8,8 +8,8 @@ use serde::Serialize;
 use trial::record::{FlowRecord, Outcome};
 use trial::{Trial, TrialRecord};
 
-use method::run::all_exactly;
 use page::numbers;
+use study::run::all_exactly;
 
 /// Port in its state after its newest trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -166,7 +166,7 @@ fn a_port_is_as_its_newest_trial_left_it() {
 
 #[test]
 fn a_watch_has_its_visits_in_the_place_of_trials() {
-    use method::watch::{Came, Counted, RoundTrips, WatchedWay, What};
+    use study::watch::{Came, Counted, RoundTrips, WatchedWay, What};
     use trial::Path;
 
     let mut tracker = tracker(0);

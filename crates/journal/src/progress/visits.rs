@@ -2,13 +2,13 @@
 //!
 //! Never a change: finding changes is the watch's task.
 
-use method::watch::{Came, Visit, WatchSpec, What};
 use page::Unit;
+use study::watch::{Came, Visit, WatchSpec, What};
 
 use super::ports::TrialPorts;
 use super::{TrialLine, Values};
-use method::run::all_exactly;
 use page::numbers;
+use study::run::all_exactly;
 
 /// Returns a visit as one line; `None` if the watch does not have its path.
 pub fn line(ordinal: u64, visit: &Visit, watch: &WatchSpec) -> Option<TrialLine> {

@@ -49,7 +49,7 @@ pub enum StoreError {
     },
     /// The file was written by an older version and cannot be upgraded in place.
     #[error(
-        "open store {}: it is of an older version and can't be brought up to date where it is",
+        "open store {}: it is of an older version and cannot be brought up to date where it is",
         path.display()
     )]
     Older {
@@ -201,7 +201,7 @@ impl StoreError {
                 Some("keep the two journals apart, or `runs rm` the run in one of them")
             }
             Self::TestbedChanged { .. } => {
-                Some("restore the testbed, or start a new run: results of two testbeds don't mix")
+                Some("restore the testbed, or start a new run: results of two testbeds do not mix")
             }
         }
     }

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use method::comparison::{Comparable, Kinds};
 use page::{Figure, Found};
 use rusqlite::{OptionalExtension as _, Row, params};
+use study::comparison::{Comparable, Kinds};
 
 use super::{Store, StoreError, busy, is_for_want_of_rights, packed, schema};
 use crate::RunSummary;
@@ -194,7 +194,7 @@ mod tests {
 
     use super::super::tests::run_meta;
     use super::*;
-    use method::run::RunStatus;
+    use study::run::RunStatus;
 
     fn figure(metric: Metric, value: Option<f64>, text: &str) -> Figure {
         let mut figure = Figure {

@@ -10,7 +10,7 @@ use rusqlite::{OptionalExtension as _, Row, Transaction, params, params_from_ite
 use super::gathered::Held;
 use super::watches::WATCH;
 use super::{Store, StoreError, schema};
-use method::run::is_run_id;
+use study::run::is_run_id;
 
 /// Holder of a merged run: it came from another journal, and no process of this machine continues
 /// it.

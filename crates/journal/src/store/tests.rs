@@ -61,7 +61,7 @@ fn a_full_disk_keeps_what_was_recorded() {
             Err(e) => error = Some(e),
         }
     }
-    let error = error.expect("twenty pages don't hold a hundred trials");
+    let error = error.expect("twenty pages do not hold a hundred trials");
     assert!(kept > 2 && matches!(error, TestbedError::NotRecorded { .. }), "{kept}: {error:?}");
     assert!(hint_for(&error).is_some_and(|h| h.contains("free some space")), "{error:?}");
     assert_eq!(store.records("r1").expect("readable").len(), kept as usize);
@@ -90,7 +90,7 @@ fn a_record_that_could_not_be_read_again_is_refused() {
             counters: BTreeMap::new(),
         },
     });
-    let error = store.keep("r1", 0, &trial(0), &record).expect_err("it can't be read back");
+    let error = store.keep("r1", 0, &trial(0), &record).expect_err("it cannot be read back");
     assert!(matches!(error, StoreError::Decode { .. }), "{error:?}");
 }
 

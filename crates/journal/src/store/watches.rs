@@ -5,12 +5,12 @@
 use std::cmp::Reverse;
 
 use measure::Histogram;
-use method::watch::{Hour, News, Visit};
 use rusqlite::{OptionalExtension as _, Row, params};
+use study::watch::{Hour, News, Visit};
 
 use super::trials::Places;
 use super::{Store, StoreError, schema};
-use method::run::RunMeta;
+use study::run::RunMeta;
 
 /// Verb of a watch's run in the journal.
 pub const WATCH: &str = "watch";
@@ -231,7 +231,7 @@ mod tests {
     use std::path::Path;
 
     use measure::Nanos;
-    use method::watch::{Came, Cause, Counted, Gap, RoundTrips, What};
+    use study::watch::{Came, Cause, Counted, Gap, RoundTrips, What};
 
     use super::*;
     use crate::store::tests::run_meta;

@@ -2,7 +2,7 @@
 //! open one, before anything of them is read, and left as they are.
 
 use journal::{Journal, Store, StoreError};
-use method::run::RunStatus;
+use study::run::RunStatus;
 use trial::Testbed as _;
 
 use crate::generator::{KINDS, Wishes, craft};

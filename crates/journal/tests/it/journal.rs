@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::synthetic::{self, Chance, echo_record, echo_trial, meta, topology};
 use crate::testbed::testbed;
 use journal::{Journal, ReplayError, Store, StoreError, hint_for};
-use method::run::{RunMeta, RunStatus};
-use method::study::{ImportedSpec, StudySpec};
 use page::{Figure, Key, Metric, Unit};
 use scripted::Scripted;
+use study::run::{RunMeta, RunStatus};
+use study::{ImportedSpec, StudySpec};
 use trial::topology::KnownDeed;
 use trial::{Deed, Event, Path as Way, Protocol, Subject};
 use trial::{Outcome, Recorded, Testbed, TestbedError, Trial};
@@ -178,7 +178,7 @@ fn a_changed_plan_is_told() {
     let text = chain(&error);
     assert!(text.contains("`rtt udp 64 idle`") && text.contains("`rtt tcp 1518 idle`"), "{text}");
     assert!(hint_for(&error).is_some_and(|h| h.contains("start a new run")));
-    // Only a setting differs: the labels can't tell, so the text does.
+    // Only a setting differs: the labels cannot tell, so the text does.
     let mut longer = trial(0);
     longer.phases.load = longer.phases.load * 2;
     let error = journal.run(&longer).expect_err("the plan changed");
@@ -256,11 +256,11 @@ fn a_failure_amid_finished_trials_is_history() {
 fn studies_replay_to_the_same_figures_and_fill_a_report() {
     let place = Place::new("studies");
     let store = Store::open(&place.store()).expect("a new store");
-    let mut latency = method::LatencySpec::quick();
+    let mut latency = study::LatencySpec::quick();
     // Fewer blocks would not show what the bridge adds.
-    (latency.blocks, latency.protocols) = (method::Blocks::known(6), vec![Protocol::Udp]);
-    let mut forwarding = method::ForwardingSpec::quick();
-    forwarding.blocks = method::Blocks::known(2);
+    (latency.blocks, latency.protocols) = (study::Blocks::known(6), vec![Protocol::Udp]);
+    let mut forwarding = study::ForwardingSpec::quick();
+    forwarding.blocks = study::Blocks::known(2);
     let mut run = meta("r1");
     run.studies = vec![StudySpec::Latency(latency), StudySpec::Forwarding(forwarding)];
     store.create_run(&run).expect("a new run");
@@ -275,15 +275,15 @@ fn studies_replay_to_the_same_figures_and_fill_a_report() {
     let records = store.records("r1").expect("readable");
     let mut replay = Recorded::in_order(&run.topology, &records);
     assert_eq!(figures(&mut replay), first, "figures are a pure function of the records");
-    let trials = method::run::TrialTotals::from_trials(&records);
+    let trials = study::run::TrialTotals::from_trials(&records);
     let mut replay = Recorded::in_order(&run.topology, &records);
     let mut asked = 0;
-    let page = |(place, study): (method::StudyPlace, &StudySpec)| {
+    let page = |(place, study): (study::StudyPlace, &StudySpec)| {
         let found = study.find_as(place, &mut replay, &mut asked, run.seed);
         (place.number, found.expect("the study ends").page())
     };
-    let pages: Vec<_> = method::numbered(&run.studies).map(page).collect();
-    let input = method::run::ReportInput {
+    let pages: Vec<_> = study::numbered(&run.studies).map(page).collect();
+    let input = study::run::ReportInput {
         meta: &run,
         figures: &first,
         claims: &[],
@@ -291,7 +291,7 @@ fn studies_replay_to_the_same_figures_and_fill_a_report() {
         trials: &trials,
         comparable: None,
     };
-    let html = render::html(method::run::document(&[input]), synthetic::BEGAN).expect("it renders");
+    let html = render::html(study::run::document(&[input]), synthetic::BEGAN).expect("it renders");
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("synthetic-studies.html");
     std::fs::write(path, &html).expect("the target directory can be written");
     for text in [
@@ -606,7 +606,7 @@ fn an_archive_is_read_where_nothing_can_be_written() {
         mount(Some(&folder), &folder, none, MsFlags::MS_BIND, none).expect("a view");
         let flags = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY;
         mount(none, &folder, none, flags, none).expect("read-only");
-        assert!(std::fs::write(folder.join("x"), b"").is_err(), "it can't be written");
+        assert!(std::fs::write(folder.join("x"), b"").is_err(), "it cannot be written");
         Some(Store::read(&path).and_then(|store| store.runs()).map(|runs| runs.len()))
     });
     if let Some(runs) = read.join().expect("no panic") {

@@ -3,7 +3,7 @@
 
 use journal::store::MERGED;
 use journal::{Journal, Merged, Store, StoreError};
-use method::run::RunStatus;
+use study::run::RunStatus;
 use trial::Testbed as _;
 
 use crate::journal::{Place, trial};

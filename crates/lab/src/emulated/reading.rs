@@ -1,6 +1,6 @@
 //! Readings of an emulated device: frame counts, and the lateness of frames.
 //!
-//! Data only. Never judges: `method` decides whether a device that fell behind invalidates a trial.
+//! Data only. Never judges: `study` decides whether a device that fell behind invalidates a trial.
 
 use std::collections::BTreeMap;
 

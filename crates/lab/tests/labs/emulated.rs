@@ -113,7 +113,7 @@ fn what_can_not_be_is_refused() {
     let hosts = LabSpec { hosts: 5, ..spec_of(SWITCH) };
     let rate = LabSpec { rate: Some(Rate(1_000_000_000)), ..spec_of(SWITCH) };
     let refused = |spec: &LabSpec| -> SpecError {
-        let error = spec.plan().expect_err("it can't be");
+        let error = spec.plan().expect_err("it cannot be");
         error.source().and_then(|cause| cause.downcast_ref()).cloned().expect("its spec")
     };
     assert!(matches!(refused(&hosts), SpecError::ProfilePorts { hosts: 5, ports: 4, .. }));

@@ -211,7 +211,7 @@ pub enum Refusal {
     #[error("the password of authentication, or its protocol, is not the device's")]
     WrongDigest,
     /// usmStatsDecryptionErrors.
-    #[error("the device can't decrypt what this password and cipher encrypt")]
+    #[error("the device cannot decrypt what this password and cipher encrypt")]
     Decryption,
     /// usmStatsUnsupportedSecLevels: the user has no privacy, or no authentication.
     #[error("the device has this user at another level of security")]

@@ -304,7 +304,7 @@ fn narrow_columns_stand_in_for_wide_ones_that_are_missing() {
         .with_port(2, "older1", &[])
         .with(&[&IF[..], &[11]].concat(), &[2], Value::Counter32(100))
         .with(&[&IF[..], &[12]].concat(), &[2], Value::Counter32(11))
-        // A port that counts unicast alone can't say how many packets there were.
+        // A port that counts unicast alone cannot say how many packets there were.
         .with_port(3, "partial1", &[(7, Value::Counter64(1)), (6, Value::Counter64(64))]);
     let device = Responder::of(&objects);
     let mut reader = device.reader(LONG, 0);

@@ -123,7 +123,7 @@ fn intervals_cover_and_decisions_hold() {
             seen.width * 100.0,
         );
         let told = format!("{blocks} {design} {} {truth}", shape.name());
-        // Six pairs can't state 95 %: they state 96.9 % and cover so often.
+        // Six pairs cannot state 95 %: they state 96.9 % and cover so often.
         let most = match (interleaved, blocks) {
             // What is allowed for between two times is added to what their blocks tell.
             (false, _) => 1.0,

@@ -8,7 +8,7 @@ use measure::quantile::{
 use proptest::prelude::*;
 
 /// SciPy 1.17.1, with F = `scipy.stats.binom.cdf(., n, q)`: low is the largest l with F(l-1) <=
-/// error/2, high the smallest u with 1 - F(u-1) <= error/2 (what one tail can't have goes to the
+/// error/2, high the smallest u with 1 - F(u-1) <= error/2 (what one tail cannot have goes to the
 /// other), confidence is F(high-1) - F(low-1).
 #[test]
 fn ranks_as_scipy_has_them() {

@@ -2,9 +2,9 @@
 //! values.
 
 use crate::synthetic;
-use method::run::{ReportInput, RunMeta, TrialAccount, TrialTotals};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use render::figures_json;
+use study::run::{ReportInput, RunMeta, TrialAccount, TrialTotals};
 use trial::{Topology, Trial, TrialRecord};
 
 /// Elements that HTML closes by itself.
@@ -53,7 +53,7 @@ fn render(meta: &RunMeta, figures: &[Figure], records: &[(Trial, TrialRecord)]) 
         trials: &trials,
         comparable: None,
     };
-    let html = render::html(method::run::document(&[input]), synthetic::BEGAN).expect("it renders");
+    let html = render::html(study::run::document(&[input]), synthetic::BEGAN).expect("it renders");
     check_balanced(&html);
     for forbidden in ["http://", "https://", "src=", "url(", "@import", "<link rel=\"stylesheet"] {
         assert!(!html.contains(forbidden), "a reference to the outside: {forbidden}");
@@ -208,7 +208,7 @@ fn a_run_without_results_says_so() {
     let failed = vec![(trial, synthetic::failed_record(0, "no carrier"))];
     let html = render(&meta, &[], &failed);
     assert!(html.contains("0 valid, 0 invalid, 1 failed") && html.contains("no carrier"));
-    let html = render::html(method::run::document(&[]), 0).expect("it renders");
+    let html = render::html(study::run::document(&[]), 0).expect("it renders");
     check_balanced(&html);
 }
 
@@ -263,7 +263,7 @@ fn several_runs_share_one_page() {
             comparable: None,
         },
     ];
-    let html = render::html(method::run::document(&inputs), synthetic::BEGAN).expect("it renders");
+    let html = render::html(study::run::document(&inputs), synthetic::BEGAN).expect("it renders");
     check_balanced(&html);
     for id in ["id=\"run1\"", "id=\"run2\"", "id=\"run1-synthetic\"", "id=\"run2-conditions\""] {
         assert_eq!(count(&html, id), 1, "{id}");

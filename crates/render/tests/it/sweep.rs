@@ -2,10 +2,10 @@
 //! value stands at which point, and what the page says of points that are missing.
 
 use crate::synthetic;
-use method::run::{RunMeta, RunStatus, SweepPoint, SweptValue};
-use method::sweep::{Sweep, SweptRun};
 use page::Unit;
 use page::{Figure, Key, Metric, Verdict};
+use study::run::{RunMeta, RunStatus, SweepPoint, SweptValue};
+use study::sweep::{Sweep, SweptRun};
 
 fn figure(metric: Metric, quantile: Option<f64>, path: &str, size: u64, value: f64) -> Figure {
     let mut figure = Figure {

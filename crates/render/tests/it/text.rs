@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::synthetic;
-use method::run::{ReportInput, RunMeta, TrialTotals};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use render::Screen;
+use study::run::{ReportInput, RunMeta, TrialTotals};
 use trial::Topology;
 
 /// As narrow, as usual and as wide as terminals are.

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use measure::reading::{Rejected, Stamp, Stamps, StreamPoint};
 use measure::sequence::SequenceCounts;
 use measure::{ByteCount, FrameRate, FrameSize, Histogram, Nanos, Rate};
-use method::run::RunMeta;
-use method::study::{StudyPage, Topic};
 use page::{
     Answer, Block, Caveat, Cell, Column, Figure, Key, Metric, Section, Table, Unit, Verdict,
 };
 use render::RunLabels;
+use study::run::RunMeta;
+use study::{StudyPage, Topic};
 use trial::record::{
     BulkRecord, DatagramsRecord, Defect, EchoRecord, HostUsage, PortCounters, Side, StreamRecord,
     Usage,

@@ -2,10 +2,10 @@
 //! beside one direct cable; a mix of sizes among the frames. Measured nowhere.
 
 use measure::{FrameMix, FrameRate, Nanos};
-use method::run::RunMeta;
-use method::study::{ForwardingSpec, ForwardingTest, StudySpec};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use study::run::RunMeta;
+use study::{ForwardingSpec, ForwardingTest, StudySpec};
 use trial::record::DeedRecord;
 use trial::topology::{CableEnd, Device, DeviceKind};
 use trial::{

@@ -22,7 +22,7 @@ fn the_list_has_pages_and_is_narrowed() {
     assert_eq!(status(&server.get("/?a=%zz")), 400);
     let empty = Running::new(ScriptedJournal::of(0));
     assert!(empty.get("/").contains("There is no run in this journal yet"));
-    let warnings = vec!["journal <b.db> can't be read".to_owned()];
+    let warnings = vec!["journal <b.db> cannot be read".to_owned()];
     let partly = Running::new(ScriptedJournal { warnings, ..ScriptedJournal::of(3) });
     let page = partly.get("/");
     assert!(status(&page) == 200 && page.contains("run-0"), "{page}");

@@ -25,7 +25,7 @@ pub struct ScriptedJournal {
     pub trials: Arc<AtomicU64>,
     pub words: usize,
     pub ended: Arc<Mutex<bool>>,
-    /// What can't be read beside the runs.
+    /// What cannot be read beside the runs.
     pub warnings: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ impl Source for ScriptedJournal {
     fn report(&self, run: &str) -> Result<String, Unavailable> {
         match run {
             "run-0" => Ok("<!doctype html><p>the report, as it is</p>".to_owned()),
-            "run-1" => panic!("a page that can't be made"),
+            "run-1" => panic!("a page that cannot be made"),
             _ => Err(Unavailable::new(Kind::Missing, format!("there is no run {run}"))),
         }
     }

@@ -7,14 +7,14 @@
 use std::collections::BTreeMap;
 
 use measure::{ByteCount, FrameMix, Nanos, Rate};
-use method::comparison::{Comparable, MARGIN, Side, compare, per_block};
-use method::study::forwarding::{ForwardingSpec, ForwardingTest};
-use method::{
+use page::{Figure, Key, Metric, Verdict};
+use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
+use study::comparison::{Comparable, MARGIN, Side, compare, per_block};
+use study::forwarding::{ForwardingSpec, ForwardingTest};
+use study::{
     BufferSpec, DepthSpec, FabricSpec, LatencySpec, Nodes, StorageSpec, StudySpec, SwitchTest,
     SwitchingSpec,
 };
-use page::{Figure, Key, Metric, Verdict};
-use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
 use trial::{Observed, Testbed as _, Trial, TrialRecord};
 use trial::{Pattern, ServedMemory, Storage};
 
@@ -103,8 +103,8 @@ pub fn studies() -> Vec<StudySpec> {
         duration: Nanos::from_millis(20),
         final_duration: Nanos::from_millis(60),
         burst_duration: Nanos::from_millis(50),
-        stations: method::study::switching::Stations::known(256),
-        learn_rate: method::study::switching::LearnRate::known(10_000),
+        stations: study::switching::Stations::known(256),
+        learn_rate: study::switching::LearnRate::known(10_000),
         link_rate: Some(LINK),
         ..SwitchingSpec::quick()
     };
@@ -125,7 +125,7 @@ pub fn studies() -> Vec<StudySpec> {
     let depth = DepthSpec {
         sizes: Vec::new(),
         longest: Nanos::from_millis(50),
-        blocks: method::Blocks::known(6),
+        blocks: study::Blocks::known(6),
         ..DepthSpec::quick()
     };
     vec![
@@ -177,7 +177,7 @@ fn nothing_is_the_device_s_where_it_does_nothing() {
             let compared = compare(&own.side("one"), &other.side("other"), MARGIN);
             compared_all += 1;
             let differ = compared.rows.iter().filter(|row| row.is_better().is_some());
-            let differ: Vec<String> = differ.map(method::comparison::Row::label).collect();
+            let differ: Vec<String> = differ.map(study::comparison::Row::label).collect();
             if !differ.is_empty() {
                 different.push(differ.join("; "));
             }

@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use device::Profile;
 use measure::Rate;
-use method::StudySpec;
-use method::acceptance::{
-    About, Decided, Decision, Keeps, Reading, SheetClaim, again, decide, study_of,
-};
-use method::study::xray::Bed;
 use page::{Key, Metric};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 use sim::{HostModel, VirtualTestbed};
+use study::StudySpec;
+use study::acceptance::{
+    About, Decided, Decision, Keeps, Reading, SheetClaim, again, decide, study_of,
+};
+use study::xray::Bed;
 use trial::{Result, Testbed, Topology, Trial, TrialRecord};
 
 use crate::trials::profile;

@@ -1,13 +1,13 @@
 //! Address tables and the rate at which they learn, held against what the profile says: a lost
-//! frame is no full table, a slow learner no small one, and what can't be told is left open.
+//! frame is no full table, a slow learner no small one, and what cannot be told is left open.
 
 use measure::{Nanos, Rate};
-use method::study::Finding as _;
-use method::{SwitchTest, SwitchingSpec};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Verdict};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
+use study::Finding as _;
+use study::{SwitchTest, SwitchingSpec};
 
 use crate::trials::{profile, size, testbed};
 
@@ -39,7 +39,7 @@ fn capacity(lines: &str, learn_rate: u64) -> Figure {
     measured(
         lines,
         &SwitchingSpec {
-            learn_rate: method::study::switching::LearnRate::known(learn_rate),
+            learn_rate: study::switching::LearnRate::known(learn_rate),
             ..spec(SwitchTest::AddressCaching)
         },
     )
@@ -61,7 +61,7 @@ fn a_table_is_found_whatever_is_lost_at_random_and_however_slowly_it_learns() {
     ] {
         // As a switching study asks, and as `xray` does.
         for learn_rate in
-            [SwitchingSpec::quick().learn_rate, method::study::switching::LearnRate::known(10_000)]
+            [SwitchingSpec::quick().learn_rate, study::switching::LearnRate::known(10_000)]
         {
             let table = if table.is_empty() { String::new() } else { format!(", {table}") };
             let lines = format!("{lines}\nmac_table = {{ entries = {entries}{table} }}");
@@ -175,7 +175,7 @@ fn random_devices(devices: u32) {
              mac_table = {{ entries = {entries}, learn_rate = {learn_rate} }}"
         );
         tables.hold(&capacity(&lines, 10_000), f64::from(entries), &lines);
-        // What it never forwards it can't learn; and no more come than the link brings.
+        // What it never forwards it cannot learn; and no more come than the link brings.
         let limit = if pps_limit == 0 { u64::MAX } else { pps_limit };
         let truth = learn_rate.min(limit) as f64;
         if f64::from(entries) - OWN >= 512.0 {

@@ -6,11 +6,11 @@
 
 use std::fmt::Write as _;
 
-use method::DepthSpec;
-use method::study::Finding as _;
 use page::{Figure, Key, Metric};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
+use study::DepthSpec;
+use study::Finding as _;
 
 use crate::trials::{profile, testbed};
 

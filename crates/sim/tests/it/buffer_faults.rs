@@ -4,11 +4,11 @@
 //! Owns no bar: each outcome must be named for what it is.
 
 use measure::{FrameRate, Nanos};
-use method::study::Finding as _;
-use method::{DepthSpec, StudySpec};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric};
 use sim::{HostModel, VirtualTestbed};
+use study::Finding as _;
+use study::{DepthSpec, StudySpec};
 use trial::PortRef;
 
 use crate::trials::{profile, testbed};
@@ -16,8 +16,8 @@ use crate::trials::{profile, testbed};
 fn short() -> DepthSpec {
     DepthSpec {
         sizes: Vec::new(),
-        congested: method::study::depth::Congested::known(1),
-        blocks: method::Blocks::known(2),
+        congested: study::depth::Congested::known(1),
+        blocks: study::Blocks::known(2),
         ..DepthSpec::quick()
     }
 }
@@ -74,7 +74,7 @@ fn a_buffer_too_large_to_fill_has_a_lower_bound() {
 #[test]
 fn frames_that_wait_before_a_decision_say_nothing_of_paths() {
     let limited = "buffer = { per_port = \"200000B\" }\npps_limit = 90000\npps_queue = 512";
-    let spec = DepthSpec { congested: method::study::depth::Congested::known(2), ..short() };
+    let spec = DepthSpec { congested: study::depth::Congested::known(2), ..short() };
     let page = spec.run(&mut testbed(switch(limited)), 1).expect("every trial runs").page();
     let answers: Vec<_> = page.answers.iter().map(|(_, answer)| answer).collect();
     let [at_the_output, before, ..] = &answers[..] else { panic!("{answers:?}") };

@@ -5,11 +5,11 @@
 //! said to be the device's at most one in a hundred is wrong by more than its interval and 1 %.
 //! Prints the table with the seeds; `SWITCHMARK_TESTS=full` takes 200 devices of up to 32 MB.
 
-use method::DepthSpec;
-use method::study::Finding as _;
 use page::{Caveat, Figure, Key, Metric, Verdict};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
+use study::DepthSpec;
+use study::Finding as _;
 
 use crate::trials::{profile, testbed};
 

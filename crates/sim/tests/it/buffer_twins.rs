@@ -4,10 +4,10 @@
 
 use std::fmt::Write as _;
 
-use method::study::xray::{self, Bed, DataSheet};
 use page::Figure;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
+use study::xray::{self, Bed, DataSheet};
 use trial::Testbed as _;
 
 use crate::trials::{profile, testbed};
@@ -69,7 +69,7 @@ fn figures(text: &str, seed: u64) -> (Vec<Figure>, trial::Topology) {
     let hosts = if link.0 > GROUPS_UP_TO { hosts.min(3) } else { hosts };
     let bed = Bed { simulated: true, link: Some(link), hosts, switch: true, deeds: true };
     let studies = xray::studies(bed);
-    let of = |study: &method::StudySpec, place: &mut sim::VirtualTestbed| {
+    let of = |study: &study::StudySpec, place: &mut sim::VirtualTestbed| {
         study.run(place, seed).unwrap_or_else(|error| panic!("{}: {error}", study.name()))
     };
     (studies.iter().flat_map(|study| of(study, &mut place)).collect(), topology)

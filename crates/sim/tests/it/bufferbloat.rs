@@ -6,12 +6,12 @@
 
 use device::Profile;
 use measure::{FrameSize, Nanos};
-use method::study::Finding as _;
-use method::{LatencySpec, Load, TcpDirection, TcpSpec};
 use page::{Caveat, Figure, Key, Metric, Verdict};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 use sim::{Cabling, HostModel, VirtualTestbed};
+use study::Finding as _;
+use study::{LatencySpec, Load, TcpDirection, TcpSpec};
 use trial::Protocol;
 
 use crate::trials;
@@ -62,7 +62,7 @@ impl Bottleneck {
 
     fn latency(self, directions: &[TcpDirection], congestion_control: &str) -> Vec<Figure> {
         let bulk = Load::Bulk {
-            streams: method::Streams::known(1),
+            streams: study::Streams::known(1),
             congestion_control: congestion_control.to_owned(),
         };
         let spec = LatencySpec {
@@ -71,7 +71,7 @@ impl Bottleneck {
             loads: vec![Load::Idle, bulk],
             load_directions: directions.to_vec(),
             duration: self.duration(),
-            blocks: method::Blocks::known(2),
+            blocks: study::Blocks::known(2),
             ..LatencySpec::quick()
         };
         spec.run(&mut self.testbed(), 7).expect("every trial runs").rows()
@@ -165,7 +165,7 @@ fn tcp_alone_tells_what_waits() {
             omit: Nanos::from_millis(100),
             duration: queue.duration(),
             interval: Nanos::from_millis(10),
-            blocks: method::Blocks::known(2),
+            blocks: study::Blocks::known(2),
             ..TcpSpec::quick()
         };
         let figures = spec.run(&mut queue.testbed(), 7).expect("every trial runs").rows();

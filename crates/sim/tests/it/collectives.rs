@@ -4,10 +4,10 @@
 //! The truth is the profile and arithmetic; never a record of another run.
 
 use measure::{ByteCount, Nanos};
-use method::study::Finding as _;
-use method::{Arrangement, FabricSpec, Nodes, StudySpec};
 use page::{Caveat, Condition, Figure, Key, Metric};
 use sim::{Death, HostModel, VirtualTestbed};
+use study::Finding as _;
+use study::{Arrangement, FabricSpec, Nodes, StudySpec};
 use trial::collective::Schedule;
 use trial::{Carrier, Collective, Testbed as _};
 
@@ -40,8 +40,8 @@ fn spec(collectives: &[Collective], sizes: &[u64]) -> FabricSpec {
         collective_sizes: sizes.iter().copied().map(ByteCount).collect(),
         interval: Nanos(200_000),
         duration: Nanos::from_millis(2),
-        blocks: method::Blocks::known(1),
-        tries: method::Tries::known(1),
+        blocks: study::Blocks::known(1),
+        tries: study::Tries::known(1),
         ..FabricSpec::quick()
     }
 }
@@ -126,13 +126,13 @@ fn halves(buffer: &str) -> VirtualTestbed {
     )))
 }
 
-/// Where queues hold what waits, the uplinks are used up. Where they don't, TCP loses frames, and
+/// Where queues hold what waits, the uplinks are used up. Where they do not, TCP loses frames, and
 /// the slowest part of each step holds the others up.
 #[test]
 fn an_uplink_that_blocks_is_used_up() {
     let of = |first: &[u16], buffer| {
         let from = first.iter().map(|host| format!("h{host}/eth1").parse().expect("a port"));
-        let between = method::Between { from: from.collect(), ..method::Between::default() };
+        let between = study::Between { from: from.collect(), ..study::Between::default() };
         let ring = spec(&[Collective::AllReduceRing], &[16 << 20]);
         let figures = run(&FabricSpec { between, ..ring }, &mut halves(buffer));
         one(&figures, Metric::BusBandwidth, Collective::AllReduceRing).value

@@ -5,11 +5,11 @@
 //! speed, and a switch that floods. The truth is the profile; never a record of another run.
 
 use measure::Nanos;
-use method::study::Finding as _;
-use method::{Arrangement, FabricSpec, Nodes, StudySpec};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric};
 use sim::{Death, HostModel, VirtualTestbed};
+use study::Finding as _;
+use study::{Arrangement, FabricSpec, Nodes, StudySpec};
 use trial::Testbed as _;
 use trial::record::Side;
 use trial::{Carrier, Exchange, FlowKind};
@@ -32,8 +32,8 @@ fn spec() -> FabricSpec {
         messages: Vec::new(),
         interval: Nanos::from_millis(2),
         duration: Nanos::from_millis(20),
-        blocks: method::Blocks::known(6),
-        tries: method::Tries::known(1),
+        blocks: study::Blocks::known(6),
+        tries: study::Tries::known(1),
         ..FabricSpec::quick()
     }
 }
@@ -96,7 +96,7 @@ fn a_dead_port_takes_nothing_from_the_others() {
 #[test]
 fn a_cable_that_loses_one_way_is_told_from_a_dead_one() {
     for (way, why) in [("in", "sends-nothing"), ("out", "receives-nothing"), ("both", "silent")] {
-        let spec = FabricSpec { infer: true, blocks: method::Blocks::known(2), ..spec() };
+        let spec = FabricSpec { infer: true, blocks: study::Blocks::known(2), ..spec() };
         let broken = format!("cables = [{{ ports = \"3\", broken = \"{way}\" }}]");
         let figures = run(&spec, &mut testbed(&broken, None));
         let [first, broken, third, fourth] = pairs(&figures);

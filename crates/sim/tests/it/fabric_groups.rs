@@ -7,12 +7,12 @@ use std::borrow::Borrow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use measure::Nanos;
-use method::{Arrangement, FabricSpec, Nodes, StudySpec};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric};
 use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
+use study::{Arrangement, FabricSpec, Nodes, StudySpec};
 use trial::Testbed;
 
 use crate::trials::{profile, testbed};
@@ -24,8 +24,8 @@ fn spec() -> FabricSpec {
         messages: Vec::new(),
         duration: Nanos::from_millis(10),
         interval: Nanos::from_millis(10),
-        blocks: method::Blocks::known(1),
-        tries: method::Tries::known(1),
+        blocks: study::Blocks::known(1),
+        tries: study::Tries::known(1),
         infer: true,
         ..FabricSpec::quick()
     }

@@ -5,9 +5,9 @@
 //! the floods beside them never say the opposite. Never touches the network.
 
 use measure::Nanos;
-use method::study::Finding as _;
-use method::{Arrangement, FabricSpec, Nodes};
 use page::{Caveat, Figure, Metric, Verdict};
+use study::Finding as _;
+use study::{Arrangement, FabricSpec, Nodes};
 
 use crate::trials::{profile, testbed};
 

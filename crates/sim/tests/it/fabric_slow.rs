@@ -10,12 +10,12 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use measure::{Nanos, Rate};
-use method::study::Finding as _;
-use method::{Arrangement, FabricSpec, Nodes};
 use page::{Figure, Key, Metric};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 use sim::{Cabling, HostModel, SlowHost, VirtualTestbed};
+use study::Finding as _;
+use study::{Arrangement, FabricSpec, Nodes};
 
 use crate::trials::profile;
 
@@ -177,8 +177,8 @@ impl Fabric {
             messages: Vec::new(),
             interval: TRIAL / 10,
             duration: TRIAL,
-            blocks: method::Blocks::known(6),
-            tries: method::Tries::known(1),
+            blocks: study::Blocks::known(6),
+            tries: study::Tries::known(1),
             infer: true,
             ..FabricSpec::quick()
         };

@@ -2,10 +2,10 @@
 //! segments on Ethernet is the truth, and that of a window over a round trip.
 
 use measure::{ByteCount, Nanos, Rate};
-use method::study::Finding as _;
-use method::{TcpDirection, TcpSpec};
 use page::{Caveat, Figure, Key, Metric, Verdict};
 use sim::{HostModel, VirtualTestbed};
+use study::Finding as _;
+use study::{TcpDirection, TcpSpec};
 
 use crate::trials::profile;
 
@@ -19,7 +19,7 @@ fn spec(directions: &[TcpDirection]) -> TcpSpec {
         directions: directions.to_vec(),
         omit: Nanos::from_millis(500),
         duration: Nanos::from_secs(1),
-        blocks: method::Blocks::known(6),
+        blocks: study::Blocks::known(6),
         ..TcpSpec::quick()
     }
 }
@@ -134,8 +134,8 @@ fn only_rtt(figures: &[Figure], quantile: f64) -> f64 {
 #[test]
 fn streams_that_share_a_path_fill_it_together() {
     let spec = TcpSpec {
-        streams: method::Streams::known(4),
-        between: method::Between::one_pair(Some("h3/eth1".parse().expect("a port")), None),
+        streams: study::Streams::known(4),
+        between: study::Between::one_pair(Some("h3/eth1".parse().expect("a port")), None),
         ..spec(&[TcpDirection::Reverse])
     };
     let text = path("10us", "").replace("ports = 2", "ports = 4");

@@ -5,11 +5,11 @@
 
 use std::fmt::Write as _;
 
-use method::{StudySpec, TcpSpec};
 use page::{Figure, Key, Metric, Unit, Verdict};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 use sim::{Cabling, HostModel, VirtualTestbed};
+use study::{StudySpec, TcpSpec};
 
 use crate::aa;
 use crate::trials::profile;
@@ -55,7 +55,7 @@ fn is_accounted(figure: &Figure) -> bool {
 #[test]
 fn nobody_is_blamed_without_a_control() {
     let full = std::env::var("SWITCHMARK_TESTS").is_ok_and(|level| level == "full");
-    let tcp = TcpSpec { blocks: method::Blocks::known(6), ..TcpSpec::quick() };
+    let tcp = TcpSpec { blocks: study::Blocks::known(6), ..TcpSpec::quick() };
     let studies = aa::studies().into_iter().chain([StudySpec::Tcp(tcp)]);
     let studies: Vec<StudySpec> = studies.collect();
     let mut wrong = Vec::new();

@@ -5,11 +5,11 @@
 //! cable beside itself is called a device's delay in at most 1 of 20. Prints what it found.
 
 use measure::Nanos;
-use method::{LatencySpec, StudySpec};
 use page::{Caveat, Figure, Metric, Verdict};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 use sim::{Cabling, HostModel, VirtualTestbed};
+use study::{LatencySpec, StudySpec};
 use trial::topology::AnotherTime;
 use trial::{Path, Protocol, Testbed, TestbedError, Topology, Trial, TrialRecord};
 

@@ -6,13 +6,13 @@
 //! still answered.
 
 use measure::{FrameMix, FrameRate, Nanos, Rate};
-use method::StudySpec;
-use method::study::Finding as _;
-use method::study::forwarding::{ForwardingSpec, ForwardingTest};
-use method::study::switching::{SwitchTest, SwitchingSpec};
 use page::{Caveat, Condition, Figure, Key, Metric, Unit, Verdict};
 use scripted::Scripted;
 use sim::{HostModel, VirtualTestbed};
+use study::Finding as _;
+use study::StudySpec;
+use study::forwarding::{ForwardingSpec, ForwardingTest};
+use study::switching::{SwitchTest, SwitchingSpec};
 use trial::record::FlowRecord;
 use trial::{Gate, Observed, Path, Testbed, Trial};
 
@@ -97,7 +97,7 @@ impl Question {
         let spec = SwitchingSpec {
             tests: vec![test],
             frames: vec![size(self.octets)],
-            ports: method::study::switching::PortCount::known(2),
+            ports: study::switching::PortCount::known(2),
             link_rate: self.link,
             duration: Nanos::from_millis(50),
             final_duration: self.last,

@@ -1,13 +1,13 @@
 //! The sessions study on models with a known table of sessions, limit of new ones and delay.
 
 use measure::{FrameRate, Rate};
-use method::study::Finding as _;
-use method::study::sessions::{MostConnections, OpeningRate};
-use method::{SessionsSpec, SessionsTest};
 use page::{Figure, Key, Metric, Verdict};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 use sim::{HostModel, VirtualTestbed};
+use study::Finding as _;
+use study::sessions::{MostConnections, OpeningRate};
+use study::{SessionsSpec, SessionsTest};
 
 use crate::trials::profile;
 
@@ -17,7 +17,7 @@ fn measure(tests: &[SessionsTest], text: &str) -> Vec<Figure> {
     let spec = SessionsSpec {
         tests: tests.to_vec(),
         most: MostConnections::known(20_000),
-        blocks: method::Blocks::known(6),
+        blocks: study::Blocks::known(6),
         ..SessionsSpec::quick()
     };
     measure_by(&spec, 60_000.0, text)

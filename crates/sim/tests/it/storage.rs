@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use device::Profile;
 use measure::{ByteCount, Nanos};
-use method::StorageSpec;
-use method::study::Finding as _;
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Verdict};
 use sim::{DiskModel, HostModel, ServiceTime, VirtualTestbed};
+use study::Finding as _;
+use study::StorageSpec;
 use trial::ServedMemory;
 use trial::record::{FlowRecord, Outcome, StorageLocation, StorageRecord};
 use trial::{FlowKind, Pattern, Storage};
@@ -174,7 +174,7 @@ fn studied(depth: u16) -> impl Fn(Metric, &[(&str, &str)]) -> f64 {
     let job = Storage { filename: String::new(), server: Some(server), ..job };
     let spec = StorageSpec {
         duration: Nanos::from_secs(1),
-        blocks: method::Blocks::known(2),
+        blocks: study::Blocks::known(2),
         ..StorageSpec::quick(job)
     };
     let mut testbed = testbed(DiskModel::IDEAL);
@@ -190,9 +190,9 @@ fn studied(depth: u16) -> impl Fn(Metric, &[(&str, &str)]) -> f64 {
 }
 
 /// Nothing is left over where client, server and disk are a model's: what the study says of the
-/// network is all that they don't take. One operation waits for none of its own; several wait for
+/// network is all that they do not take. One operation waits for none of its own; several wait for
 /// each other, and where a disk's times are all alike they come in bursts that messages at even
-/// times don't meet, hence the wider bar.
+/// times do not meet, hence the wider bar.
 #[test]
 fn an_operation_waits_for_the_others_and_not_for_itself() {
     for depth in [1, 2, 4] {
@@ -252,7 +252,7 @@ fn a_slow_disk_is_the_bottleneck_of_reads_and_of_writes() {
         let slow = Nanos::from_millis(20);
         let server = ServedMemory { size: ByteCount(1 << 20), read: slow, write: slow };
         let job = Storage { filename: String::new(), server: Some(server), ..job };
-        let spec = StorageSpec { blocks: method::Blocks::known(2), ..StorageSpec::quick(job) };
+        let spec = StorageSpec { blocks: study::Blocks::known(2), ..StorageSpec::quick(job) };
         let found = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs");
         let answers = found.page().answers;
         let is_said =
@@ -285,7 +285,7 @@ impl Testbed for Told {
 #[test]
 fn a_local_storage_has_no_figure_of_the_network() {
     let FlowKind::Storage(job) = storage(50, (1, 1), &[]) else { unreachable!() };
-    let spec = StorageSpec { blocks: method::Blocks::known(6), ..StorageSpec::quick(job) };
+    let spec = StorageSpec { blocks: study::Blocks::known(6), ..StorageSpec::quick(job) };
     for (location, caveat) in [
         (StorageLocation::Remote, None),
         (StorageLocation::Local, Some(Caveat::LocalStorage)),
@@ -323,7 +323,7 @@ fn a_full_link_is_the_links() {
         let server = ServedMemory { size: ByteCount(1 << 30), read: SERVICE, write: SERVICE };
         let job =
             Storage { filename: String::new(), bs: ByteCount(block), server: Some(server), ..job };
-        let spec = StorageSpec { blocks: method::Blocks::known(6), ..StorageSpec::quick(job) };
+        let spec = StorageSpec { blocks: study::Blocks::known(6), ..StorageSpec::quick(job) };
         let figures = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs").rows();
         let all = |estimate: &str| {
             let own = |f: &&Figure| {
@@ -363,7 +363,7 @@ fn copies_fill_the_storage_hosts_link() {
     let server = ServedMemory { size: ByteCount(1 << 30), read: SERVICE, write: SERVICE };
     let job =
         Storage { filename: String::new(), bs: ByteCount(block), server: Some(server), ..job };
-    let spec = StorageSpec { blocks: method::Blocks::known(6), ..StorageSpec::quick(job) };
+    let spec = StorageSpec { blocks: study::Blocks::known(6), ..StorageSpec::quick(job) };
     let figures = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs").rows();
     let plain = figures
         .iter()
@@ -391,7 +391,7 @@ fn copies_of_short_blocks_fill_it_as_well() {
         let job = Storage { filename: String::new(), server: Some(server), ..job };
         let duration = Nanos::from_millis(500);
         let spec =
-            StorageSpec { blocks: method::Blocks::known(6), duration, ..StorageSpec::quick(job) };
+            StorageSpec { blocks: study::Blocks::known(6), duration, ..StorageSpec::quick(job) };
         let figures = spec.run(&mut testbed(DiskModel::IDEAL), 1).expect("the model runs").rows();
         let of = |metric, part: &str| {
             let own = |f: &&Figure| {

@@ -1,11 +1,11 @@
 //! Whole studies on virtual testbeds: they must find what the profile says.
 
 use measure::{FrameMix, Nanos};
-use method::LatencySpec;
-use method::study::Finding as _;
-use method::study::forwarding::{ForwardingSpec, ForwardingTest};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use study::Finding as _;
+use study::LatencySpec;
+use study::forwarding::{ForwardingSpec, ForwardingTest};
 use trial::Backend;
 
 use crate::trials::{GIGABIT, profile, size, testbed};
@@ -32,9 +32,9 @@ fn forwarding(tests: &[ForwardingTest]) -> ForwardingSpec {
         tests: tests.to_vec(),
         link_rate: Some(GIGABIT),
         backend: Backend::Auto,
-        blocks: method::Blocks::known(2),
-        burst_repeats: method::study::forwarding::Repeats::known(2),
-        latency_repeats: method::study::forwarding::Repeats::known(2),
+        blocks: study::Blocks::known(2),
+        burst_repeats: study::forwarding::Repeats::known(2),
+        latency_repeats: study::forwarding::Repeats::known(2),
         ..ForwardingSpec::quick()
     }
 }
@@ -113,7 +113,7 @@ fn the_latency_study_finds_what_the_device_adds() {
     "#;
     let spec = LatencySpec {
         sizes: vec![size(64)],
-        blocks: method::Blocks::known(6),
+        blocks: study::Blocks::known(6),
         duration: Nanos::from_millis(50),
         ..LatencySpec::quick()
     };

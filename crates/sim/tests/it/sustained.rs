@@ -4,10 +4,10 @@
 //! seeds of losses.
 
 use measure::FrameMix;
-use method::search::GoalName;
-use method::study::forwarding::{ForwardingSpec, ForwardingTest};
-use method::study::{Finding as _, Profile as Rigor};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use study::forwarding::{ForwardingSpec, ForwardingTest};
+use study::search::GoalName;
+use study::{Finding as _, Profile as Rigor};
 
 use crate::trials::{GIGABIT, profile, size, testbed};
 
@@ -17,9 +17,9 @@ fn spec(tests: &[ForwardingTest], goals: &[GoalName]) -> ForwardingSpec {
         tests: tests.to_vec(),
         goals: goals.to_vec(),
         link_rate: Some(GIGABIT),
-        blocks: method::Blocks::known(2),
-        burst_repeats: method::study::forwarding::Repeats::known(2),
-        latency_repeats: method::study::forwarding::Repeats::known(6),
+        blocks: study::Blocks::known(2),
+        burst_repeats: study::forwarding::Repeats::known(2),
+        latency_repeats: study::forwarding::Repeats::known(6),
         ..ForwardingSpec::quick()
     }
 }

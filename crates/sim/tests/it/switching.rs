@@ -3,9 +3,9 @@
 //! 100 Mbit/s ports, so that a second of every port at line rate is soon over.
 
 use measure::{FrameSize, Nanos, Rate};
-use method::study::Finding as _;
-use method::{Profile, StudySpec, SwitchTest, SwitchingSpec};
 use page::{Caveat, Condition, Figure, Key, Metric, Verdict};
+use study::Finding as _;
+use study::{Profile, StudySpec, SwitchTest, SwitchingSpec};
 use trial::{FlowRecord, Observed, Trial, TrialRecord};
 
 use crate::trials::{profile, size, testbed};
@@ -71,7 +71,7 @@ fn a_flow_of_a_mesh_takes_few_octets_of_text() {
     };
     let mut observed = Observed::new(&mut testbed, take);
     let asked = SwitchingSpec {
-        ports: method::study::switching::PortCount::known(12),
+        ports: study::switching::PortCount::known(12),
         ..spec(&[SwitchTest::Mesh], 64)
     };
     asked.run(&mut observed, 7).expect("every trial runs");
@@ -254,7 +254,7 @@ fn the_address_table_is_found_to_the_address() {
         assert_eq!(found.verdict, Verdict::DeviceLimited);
     }
     let asked = SwitchingSpec {
-        stations: method::study::switching::Stations::known(500),
+        stations: study::switching::Stations::known(500),
         ..spec(&[SwitchTest::AddressCaching], 64)
     };
     let figures = measure(switch(3, AMPLE), &asked);

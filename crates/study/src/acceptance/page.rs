@@ -245,7 +245,7 @@ fn why(one: &Decided) -> String {
                 .to_owned()
         }
         Why::FewPorts => {
-            "the ports that have hosts can't offer so much together; connect more of them".to_owned()
+            "the ports that have hosts cannot offer so much together; connect more of them".to_owned()
         }
         Why::NoValue => "the study ended without a value".to_owned(),
         Why::NotMeasured => "no figure is about it".to_owned(),

@@ -7,14 +7,14 @@ use measure::{FrameMix, FrameRate, FrameSize, Nanos};
 use super::claim::{About, Reading, SheetClaim};
 use super::decision::{Decided, Decision, Why};
 use super::measurable::{Part, measurable};
+use crate::depth::Congested;
+use crate::fabric::Arrangement;
+use crate::forwarding::Repeats;
+use crate::pattern::MOST_PORTS;
 use crate::search::GoalName;
-use crate::study::depth::Congested;
-use crate::study::fabric::Arrangement;
-use crate::study::forwarding::Repeats;
-use crate::study::pattern::MOST_PORTS;
-use crate::study::switching::{PortCount, Stations};
-use crate::study::xray::{self, Bed};
-use crate::study::{
+use crate::switching::{PortCount, Stations};
+use crate::xray::{self, Bed};
+use crate::{
     Blocks, DepthSpec, Estimate, FabricSpec, FailoverSpec, ForwardingSpec, LatencySpec, Precision,
     SwitchingSpec,
 };

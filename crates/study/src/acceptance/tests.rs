@@ -7,7 +7,7 @@ use measure::{Nanos, Rate};
 
 use super::*;
 use crate::StudySpec;
-use crate::study::xray::Bed;
+use crate::xray::Bed;
 use ::page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 
 fn claim(about: About, keeps: Keeps) -> SheetClaim {

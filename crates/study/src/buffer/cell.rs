@@ -7,8 +7,8 @@ use measure::{FrameSize, Nanos, Rate};
 
 use super::ends::Ends;
 use super::{Background, BufferSpec};
-use crate::study::series::Series;
-use crate::study::{Noted, Tried, Way, burst};
+use crate::series::Series;
+use crate::{Noted, Tried, Way, burst};
 use page::{Caveat, Conditions, Key, phrase};
 use trial::record::{DatagramsRecord, FlowRecord};
 use trial::validity::taken_by_others;

@@ -3,7 +3,7 @@
 //! Owns the choice where the request leaves it open. Never sees a rate or a record.
 
 use super::BufferSpec;
-use crate::study::{SpecProblem, problem};
+use crate::{SpecProblem, problem};
 use trial::topology::{CableEnd, Pair, PortRef, Topology};
 
 /// All ports of one path.
@@ -94,7 +94,7 @@ fn place(device: &str, port: &str) -> String {
 }
 
 /// Returns the first port of each host to a device, and that device.
-pub(in crate::study) fn attached(topology: &Topology) -> Vec<(PortRef, String)> {
+pub(crate) fn attached(topology: &Topology) -> Vec<(PortRef, String)> {
     let of_host = |host: &trial::topology::Host| {
         host.ports.iter().find_map(|port| match &port.cable {
             CableEnd::Device { device, port: far } => {

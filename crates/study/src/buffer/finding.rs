@@ -11,8 +11,8 @@ use super::cell::{Case, Cell};
 use super::judgement::Reason;
 use super::ratios;
 use super::rows::{CaseRows, Measured};
-use crate::study::view::streams::Firsts;
-use crate::study::view::{Place, values};
+use crate::view::streams::Firsts;
+use crate::view::{Place, values};
 use page::{Figure, Metric, Unit};
 
 /// All findings.

@@ -7,8 +7,8 @@ use measure::{Nanos, Rate};
 
 use super::ends::Ends;
 use super::{Background, BufferSpec};
-use crate::study::Known;
-use crate::study::problem::{self, SpecProblem, out_of_range};
+use crate::Known;
+use crate::problem::{self, SpecProblem, out_of_range};
 use trial::topology::{PortRef, Topology};
 
 /// Rate of the oversubscribed link: as stated, otherwise the receiver's own, otherwise the limit of

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use measure::Nanos;
 
 use super::StabilityLimits;
-use crate::study::series::{Series, Total, mean, variation};
+use crate::series::{Series, Total, mean, variation};
 use page::{Key, phrase};
 
 /// Share of the busy time spent waiting for a window or a socket, above which the hosts were the

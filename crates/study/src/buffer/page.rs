@@ -13,7 +13,7 @@ use super::StabilityLimits;
 use super::cell::Beside;
 use super::finding::{BufferCase, BufferFinding};
 use super::judgement;
-use crate::study::view::{Finding, StudyPage, Topic};
+use crate::view::{Finding, StudyPage, Topic};
 
 const LEAD: &str = "TCP alone is the baseline; beside a constant load into the same egress it has \
     to share the link; the same load the other way oversubscribes nothing and is the control. What is \

@@ -4,7 +4,7 @@
 
 use measure::{ByteCount, Nanos};
 
-use crate::study::series::{Series, Total};
+use crate::series::{Series, Total};
 
 /// Smoothed RTTs without retransmits after a reading, for its window to count as held without loss.
 /// Loss of the last segments sent shows one RTT later.
@@ -25,7 +25,7 @@ pub(super) fn efficiency(series: &Series, segment: ByteCount) -> Option<f64> {
 pub(super) fn buffer_delay(series: &Series, baseline: Option<Nanos>) -> Option<f64> {
     let baseline = baseline.filter(|rtt| *rtt > Nanos::ZERO)?.as_secs_f64();
     let trips: Vec<f64> = series.counted().map(|total| total.srtt.as_secs_f64()).collect();
-    (!trips.is_empty()).then(|| (crate::study::series::mean(&trips) - baseline) / baseline)
+    (!trips.is_empty()).then(|| (crate::series::mean(&trips) - baseline) / baseline)
 }
 
 /// Estimates the queued octets from TCP: the largest window filled and held without loss, less what

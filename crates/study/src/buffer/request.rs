@@ -14,7 +14,7 @@ use crate::request::given::{
 };
 use crate::request::values::{CongestionControl, Duration, Omit};
 use crate::request::{StudyRequest, strict, subjects};
-use crate::study::{Blocks, Outline, Profile, SpecProblem, Streams, StudySpec};
+use crate::{Blocks, Outline, Profile, SpecProblem, Streams, StudySpec};
 
 ranged_values! { Mtu Retransmits Variation FairShare }
 

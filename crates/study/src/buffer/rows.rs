@@ -10,9 +10,9 @@ use measure::{Nanos, Rate};
 use super::cell::{Beside, Case, Cell, CellData, Sample};
 use super::judgement::{Judgement, Reason, judge};
 use super::{BufferSpec, fit};
-use crate::study::rows::Row;
-use crate::study::ways::{Way, Ways};
+use crate::rows::Row;
 use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
+use crate::ways::{Way, Ways};
 use page::{AT_LEAST, Caveat, Condition, Figure, Key, Metric, Unit};
 use trial::Topology;
 

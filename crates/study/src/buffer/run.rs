@@ -9,8 +9,8 @@ use super::ends::Ends;
 use super::finding::BufferFinding;
 use super::rows::Measured;
 use super::{BufferSpec, fit};
-use crate::study::view::streams::Firsts;
-use crate::study::{Ask, Session, SpecProblem, Ways};
+use crate::view::streams::Firsts;
+use crate::{Ask, Session, SpecProblem, Ways};
 use trial::{Gate, Observed, Result, Testbed};
 
 /// Maximum number of trials shown.

@@ -6,7 +6,7 @@ use measure::{ByteCount, FrameRate, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use super::{ends, fit};
-use crate::study::{
+use crate::{
     BLOCKS, Blocks, Estimate, Known, Needs, Profile, SpecProblem, Streams, TRIES, Tries, Ways,
 };
 use trial::topology::PortRef;
@@ -189,4 +189,4 @@ impl BufferSpec {
     }
 }
 
-crate::study::varied::repeated!(BufferSpec);
+crate::varied::repeated!(BufferSpec);

@@ -11,9 +11,9 @@ use page::{
 use super::typical::{name, typical};
 use super::variance::{self, case, source_name};
 use super::{AS_FOUND, Factor};
+use crate::StudySpec;
 use crate::comparison::{Better, Comparable, Compared, better};
 use crate::run::RunMeta;
-use crate::study::StudySpec;
 
 /// Maximum number of figures with a map; the table has all.
 const MOST_MAPS: usize = 6;

@@ -4,7 +4,7 @@
 //! Owns the effect of a level on a study. Never runs one.
 
 use super::{CampaignSpec, Factor, Level, Means};
-use crate::study::{Blocks, SpecProblem, StudySpec};
+use crate::{Blocks, SpecProblem, StudySpec};
 use trial::Subject;
 use trial::topology::{PortRef, Topology};
 

@@ -3,7 +3,7 @@
 //! Never runs a trial, never holds more than one record, and never splits what one block cannot
 //! answer: a search has no blocks.
 
-use crate::study::{StudyPlace, StudySpec, numbered};
+use crate::{StudyPlace, StudySpec, numbered};
 use page::{Figure, Key};
 use trial::{BlockIndex, Recorded, Records, TestbedError, Topology};
 

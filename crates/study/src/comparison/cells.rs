@@ -239,7 +239,7 @@ fn whose(side: &Side<'_>, figure: &Figure) -> Whose {
     };
     let at_level = side.level.is_none_or(|asked| {
         let level = level_of(figure, &Key::named(asked.factor));
-        level.unwrap_or(crate::study::campaign::names::AS_FOUND) == asked.level
+        level.unwrap_or(crate::campaign::names::AS_FOUND) == asked.level
     });
     if !figure.is_bypass() {
         let own = is(figure.text(Key::Device), figure.text(Key::Variant)) && at_level;

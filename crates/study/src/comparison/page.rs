@@ -15,8 +15,8 @@ use page::{
 };
 
 use super::{Better, Compared, Row};
+use crate::campaign::variance;
 use crate::run::{RunMeta, conditions, picture};
-use crate::study::campaign::variance;
 
 /// Number of figures with plots of their blocks; the table has all.
 const MOST_DRAWN: usize = 8;

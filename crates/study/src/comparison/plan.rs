@@ -4,7 +4,7 @@
 
 use measure::comparison::{ERROR, Shape, blocks_for, least};
 
-use crate::study::StudySpec;
+use crate::StudySpec;
 
 /// Number of repetitions of a study of several devices, and of compared figures per device if known
 /// beforehand; `None` for one device.
@@ -30,7 +30,7 @@ pub fn before_start(studies: &[StudySpec]) -> Option<String> {
     if able == 0 {
         let least = blocks_for(1, true);
         return Some(format!(
-            "{repetitions} can't tell two devices apart: at least {least} are needed (--blocks {least})"
+            "{repetitions} cannot tell two devices apart: at least {least} are needed (--blocks {least})"
         ));
     }
     if known > able {
@@ -60,10 +60,10 @@ mod tests {
             (10, 1, None),
             (10, 2, Some("10 repetitions decide up to 25 figures of two devices")),
             (6, 2, Some("6 repetitions decide the first figure of two devices, not all 12: 9 are")),
-            (5, 2, Some("5 repetitions can't tell two devices apart: at least 6 are needed")),
-            (1, 2, Some("1 repetition can't tell")),
+            (5, 2, Some("5 repetitions cannot tell two devices apart: at least 6 are needed")),
+            (1, 2, Some("1 repetition cannot tell")),
         ] {
-            let found = before_start(&[study(crate::study::Blocks::known(blocks), devices)]);
+            let found = before_start(&[study(crate::Blocks::known(blocks), devices)]);
             assert_eq!(found.is_some(), said.is_some(), "{blocks} {devices}");
             let begins = found.unwrap_or_default().starts_with(said.unwrap_or_default());
             assert!(begins, "{blocks} {devices}");

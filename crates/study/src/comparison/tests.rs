@@ -202,7 +202,7 @@ fn bridge_and_a_slow_device(count: usize) -> Compared {
 fn a_device_a_thousand_times_slower_is_different() {
     // All; the first figure, the others with two blocks more; none.
     for (count, expected, more) in
-        [(crate::study::BLOCKS.get() as usize, 4, None), (6, 1, Some(2)), (5, 0, Some(3))]
+        [(crate::BLOCKS.get() as usize, 4, None), (6, 1, Some(2)), (5, 0, Some(3))]
     {
         let compared = bridge_and_a_slow_device(count);
         let better = |row: &&super::Row| row.is_better() == Some(true);

@@ -6,7 +6,7 @@
 use measure::Nanos;
 
 use super::{Clause, addresses, clause, final_duration, phases, sizes, soundness, tester};
-use crate::study::rate::suite;
+use crate::rate::suite;
 use crate::{SwitchTest, SwitchingSpec};
 use page::{Caveat, Figure, Key, Metric};
 use trial::Topology;
@@ -137,7 +137,7 @@ fn of_test(test: SwitchTest, figures: &[Figure]) -> Clause {
         figures.iter().filter(|f| f.text(Key::Test) == Some(test.as_str())).collect();
     if let Some(figure) = own.iter().find(|f| f.caveats.contains(&Caveat::Unsupported)) {
         let reason = figure.condition_text(Key::Reason);
-        let reason = reason.unwrap_or_else(|| "it can't be made here".to_owned());
+        let reason = reason.unwrap_or_else(|| "it cannot be made here".to_owned());
         return clause(test.clause(), test.requirement(), format!("not made: {reason}"), false);
     }
     let below = own.iter().any(|f| f.caveats.contains(&Caveat::LoadBelowAsked));

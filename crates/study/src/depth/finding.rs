@@ -10,7 +10,7 @@ use measure::{FrameSize, Nanos};
 use super::cells::Counting;
 use super::outlets::Outlet;
 use super::sharing::Point;
-use crate::study::view::{Place, Values, values};
+use crate::view::{Place, Values, values};
 use page::{Figure, Key, phrase};
 
 /// Code word of the reason why no class of service has an estimate.

@@ -5,8 +5,8 @@
 use measure::Rate;
 
 use super::DepthSpec;
-use crate::study::SpecProblem;
-use crate::study::buffer::attached;
+use crate::SpecProblem;
+use crate::buffer::attached;
 use trial::topology::{Pair, PortRef, Topology};
 
 /// Way in which an output gets more than it can send.

@@ -16,9 +16,9 @@ use super::finding::{
     DepthFinding, LongPaths, OutputDepth, RoundTrip, SharedBuffer, Threshold, no_classes,
 };
 use super::outlets::Outlet;
-use crate::study::view::{Finding, Place, StudyPage, Topic, stated};
+use crate::view::{Finding, Place, StudyPage, Topic, stated};
 
-const LEAD: &str = "Bursts that an output can't send as fast as they come. One-shot: what came \
+const LEAD: &str = "Bursts that an output cannot send as fast as they come. One-shot: what came \
     through of a burst that overflowed, less what the output sent meanwhile. Burst: the longest that \
     came through whole. Delay: how much longer the frame that waited longest took than the first, in \
     frames of the output's rate. Three ways to one figure: where they disagree, something else is on \
@@ -109,7 +109,7 @@ fn made_of(found: &DepthFinding) -> Table {
     }
     if let Some(buffer) = &found.shared {
         let known = buffer.shared.value.map(|value| words::value(Unit::Flag, value));
-        let known = known.unwrap_or_else(|| "can't be told".to_owned());
+        let known = known.unwrap_or_else(|| "cannot be told".to_owned());
         let held = |octets: f64| words::value(Unit::Bytes, octets.round());
         let points = buffer.points.iter();
         let each = points.map(|point| format!("{}: {}", point.outputs, held(point.held.value)));
@@ -226,7 +226,7 @@ fn threshold_answer(found: &Threshold) -> Answer {
     let doubt = if found.total.caveats.contains(&Caveat::LackOfFit) {
         ", as far as such a threshold fits at all"
     } else if found.total.caveats.contains(&Caveat::Confounded) {
-        "; the three can't be told apart well"
+        "; the three cannot be told apart well"
     } else {
         ""
     };

@@ -10,12 +10,12 @@ use super::{Congested, DepthSpec, OutputSenders};
 use crate::request::given::{Given, Place, RefusedAt, ranged_values, set, values};
 use crate::request::values::Duration;
 use crate::request::{StudyRequest, strict, subjects};
-use crate::study::{Blocks, Outline, Profile, SpecProblem, StudySpec};
+use crate::{Blocks, Outline, Profile, SpecProblem, StudySpec};
 
 ranged_values! { OutputSenders Congested }
 
 /// Flags of `buffer --estimate`, keys of `[study.depth]`. Flags that both studies share are in
-/// [`crate::study::buffer::Buffer`].
+/// [`crate::buffer::Buffer`].
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Depth {

@@ -11,7 +11,7 @@ use super::DepthSpec;
 use super::burst::Burst;
 use super::outlets::Outlet;
 use super::shot::{Drain, Shot};
-use crate::study::{Ask, Noted, Session, Tried, Way, Ways, burst};
+use crate::{Ask, Noted, Session, Tried, Way, Ways, burst};
 use trial::counters::{EMULATOR_LATENESS_MAX, is_pause};
 use trial::record::{Defect, Outcome};
 use trial::topology::{Pair, PortRef};

@@ -19,9 +19,9 @@ use super::rig::Rig;
 use super::sharing::Sharing;
 use super::shot::Span;
 use super::threshold::{Fit, Parameter};
-use crate::study::rows::{CONFIDENCE, Row};
-use crate::study::view::Values;
+use crate::rows::{CONFIDENCE, Row};
 use crate::verdict::Evidence;
+use crate::view::Values;
 use page::{AT_LEAST, AT_MOST, Caveat, Condition, Figure, Key, Metric, Numbered, Unit, Verdict};
 
 /// Computes all findings of the study.

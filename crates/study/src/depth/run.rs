@@ -8,7 +8,7 @@ use measure::FrameSize;
 use super::finding::DepthFinding;
 use super::rig::Rig;
 use super::{DepthSpec, cells, filling, outlets, rows, sharing};
-use crate::study::{SpecProblem, Ways};
+use crate::{SpecProblem, Ways};
 use trial::{Result, Testbed};
 
 impl DepthSpec {

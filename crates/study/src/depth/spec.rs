@@ -6,8 +6,8 @@ use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::outlets;
-use crate::study::problem::{self, SpecProblem};
-use crate::study::{Blocks, Estimate, Known, Needs, Profile, TRIES, Tries, Varied};
+use crate::problem::{self, SpecProblem};
+use crate::{Blocks, Estimate, Known, Needs, Profile, TRIES, Tries, Varied};
 use trial::topology::PortRef;
 use trial::{Subject, Topology};
 

@@ -11,7 +11,7 @@ use rand::seq::SliceRandom as _;
 use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
 
-use crate::study::Pattern;
+use crate::Pattern;
 
 /// Rule that pairs ports up, in one round or in several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -336,7 +336,7 @@ mod tests {
     /// The rows of docs/methods/fabric.md.
     #[test]
     fn rounds_by_hosts_are_those_of_the_page() {
-        let page = include_str!("../../../../../docs/methods/fabric.md");
+        let page = include_str!("../../../../docs/methods/fabric.md");
         for hosts in [8, 16, 32, 64, 128, 256, 512] {
             let [halves, sweep] = ["halves", "sweep"].map(|name| rounds(name, hosts).len());
             let row = format!("| {hosts} | {} | {sweep} |", halves + 3);

@@ -2,7 +2,7 @@
 //!
 //! Never keeps a series: the worst interval of each pair is taken at once.
 
-use crate::study::Noted;
+use crate::Noted;
 use measure::{ByteCount, Nanos};
 
 use super::super::session::Tried;

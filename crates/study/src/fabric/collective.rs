@@ -15,9 +15,9 @@ use trial::{Carrier, Collective, Exchange, Flow, FlowKind, RankPair};
 
 use super::payload::wire_limit;
 use super::{FabricSpec, Nodes};
-use crate::study::problem::{self, out_of_range};
-use crate::study::session::Tried;
-use crate::study::{Noted, SpecProblem};
+use crate::problem::{self, out_of_range};
+use crate::session::Tried;
+use crate::{Noted, SpecProblem};
 
 /// Repetitions that a trial has time for if the links carry what they can. The first is not
 /// counted, and a fabric that blocks takes longer.

@@ -14,8 +14,8 @@ use super::cell::{Got, RoundData};
 use super::rounds::Data;
 use super::scene::{Round, Scene};
 use super::{FabricSpec, Place};
-use crate::study::rows::CONFIDENCE;
-use crate::study::{Ask, Session};
+use crate::rows::CONFIDENCE;
+use crate::{Ask, Session};
 
 /// Controls by scene.
 pub(super) type Controls = BTreeMap<usize, Control>;

@@ -26,9 +26,9 @@ use super::infer::Inferred;
 use super::probe::Probes;
 use super::rounds::Data;
 use super::scene::Scene;
-use crate::study::view::Who;
-use crate::study::view::streams::Firsts;
-use crate::study::{Row, Ways};
+use crate::view::Who;
+use crate::view::streams::Firsts;
+use crate::{Row, Ways};
 
 #[cfg(test)]
 pub(super) use exchanges::PairCase;

@@ -17,7 +17,7 @@ use measure::ByteCount;
 
 use super::Arrangement;
 use super::finding::{Exchange, FabricFinding, Goodput, SceneFinding};
-use crate::study::view::{Finding, StudyPage, Topic, Values, Who, streams};
+use crate::view::{Finding, StudyPage, Topic, Values, Who, streams};
 
 /// Megabytes of 10^6 octets, the unit of exchanges.
 const MEGABYTES: Scaled = (8e6, "MB/s");
@@ -170,7 +170,7 @@ mod tests {
     use super::super::infer::{Bound, Finding, Group, Inferred, Uplink};
     use super::super::rounds::CellPlace;
     use super::*;
-    use crate::study::view::streams::Firsts;
+    use crate::view::streams::Firsts;
 
     fn goodput(megabytes: Option<f64>) -> Goodput {
         let bits = megabytes.map(|megabytes| megabytes * MEGABYTES.0);

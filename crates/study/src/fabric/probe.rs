@@ -15,8 +15,8 @@ use trial::{Gate, PortRef, Result};
 use super::FabricSpec;
 use super::cell::{Got, RoundData};
 use super::scene::{FEWEST_PORTS, Round, Scene};
-use crate::study::rows::CONFIDENCE;
-use crate::study::{Ask, Session};
+use crate::rows::CONFIDENCE;
+use crate::{Ask, Session};
 
 /// Probes by scene.
 pub(super) type Probes = BTreeMap<usize, Probed>;

@@ -16,7 +16,7 @@ use crate::request::given::{Given, Kind, RefusedAt, Value, set, set_all, values}
 use crate::request::suggest::hint;
 use crate::request::values::{Duration, unit};
 use crate::request::{StudyRequest, strict, subjects};
-use crate::study::{Between, Blocks, Outline, Profile, StudySpec};
+use crate::{Between, Blocks, Outline, Profile, StudySpec};
 
 /// Default number of frames in flight: more than a gigabit link and a switch hold at rest.
 const CREDITS: u16 = 64;
@@ -219,7 +219,7 @@ impl Value for Paired {
         if count.is_multiple_of(2) {
             return Ok(count);
         }
-        let message = format!("{count} ports can't all be in pairs");
+        let message = format!("{count} ports cannot all be in pairs");
         Err(Refused::new(message, "give an even number"))
     }
 }

@@ -9,7 +9,7 @@ use measure::quantile::median;
 use super::Place;
 use super::cell::{Got, RoundData};
 use super::scene::{Cell, Scene};
-use crate::study::{Noted, Ways};
+use crate::{Noted, Ways};
 
 /// All rounds of a study.
 pub(super) type Data = BTreeMap<Place, RoundData>;

@@ -17,8 +17,8 @@ use super::probe::{self, Probes};
 use super::rounds::Data;
 use super::scene::Scene;
 use super::{FabricSpec, Place, gone};
-use crate::study::view::streams::Firsts;
-use crate::study::{Ask, Estimate, Session, Ways};
+use crate::view::streams::Firsts;
+use crate::{Ask, Estimate, Session, Ways};
 use trial::topology::Topology;
 use trial::{Gate, Observed, Result, Testbed};
 
@@ -29,7 +29,7 @@ const TYPICAL_FLOODS: u64 = 16;
 const TYPICAL_LOAD: Nanos = Nanos::from_millis(150);
 
 impl FabricSpec {
-    /// See [`crate::study::StudySpec::run`].
+    /// See [`crate::StudySpec::run`].
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<FabricFinding> {
         let topology = testbed.topology().clone();
         let mut streams = Firsts::default();

@@ -9,8 +9,8 @@ use measure::{ByteCount, Rate};
 
 use super::collective::{self, CollectiveCell};
 use super::{Arrangement, FabricSpec};
-use crate::study::Estimate;
-use crate::study::ways::{Way, Ways};
+use crate::Estimate;
+use crate::ways::{Way, Ways};
 use page::{Key, phrase};
 use trial::topology::{Host, HostPort, Pair, PortRef, Topology};
 use trial::{Bulk, Exchange, Flow, FlowKind, Path};
@@ -109,12 +109,14 @@ impl Scene {
     /// Rate of the slower of a pair's ports, in bits a second; [`UNKNOWN`] if one of the scene's is
     /// unknown.
     pub(super) fn link_of(&self, pair: &Pair) -> f64 {
-        let rate = |port: &PortRef| {
-            let at = self.ports.iter().position(|own| own == port)?;
-            self.rates[at]
-        };
-        let slower = rate(&pair.from).zip(rate(&pair.to)).map(|(from, to)| from.min(to).0 as f64);
-        slower.filter(|_| self.rates.iter().all(Option::is_some)).unwrap_or(UNKNOWN)
+        self.rate_of(&pair.from).min(self.rate_of(&pair.to))
+    }
+
+    /// Rate of a port, in bits a second; [`UNKNOWN`] if one of the scene's is unknown.
+    pub(super) fn rate_of(&self, port: &PortRef) -> f64 {
+        let rate = self.ports.iter().position(|own| own == port).and_then(|at| self.rates[at]);
+        let known = rate.filter(|_| self.rates.iter().all(Option::is_some));
+        known.map_or(UNKNOWN, |rate| rate.0 as f64)
     }
 
     /// Estimates trials and time of the scene's collectives.

@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::Arrangement;
 use super::collective;
 use super::scene::Scene;
-use crate::study::problem::{self, out_of_range};
-use crate::study::{
+use crate::problem::{self, out_of_range};
+use crate::{
     BLOCKS, Between, Blocks, Estimate, Known, Needs, Profile, SpecProblem, TRIES, Tries, Varied,
     Ways,
 };
@@ -148,7 +148,7 @@ impl FabricSpec {
         }
     }
 
-    /// See [`crate::study::StudySpec::estimate`].
+    /// See [`crate::StudySpec::estimate`].
     pub fn estimate(&self, topology: &Topology) -> Estimate {
         let Ok(ways) = self.ways(topology) else { return Estimate::NONE };
         let scenes = Scene::all(self, topology, &ways, 0);
@@ -163,7 +163,7 @@ impl FabricSpec {
         scenes.iter().map(of).sum()
     }
 
-    /// See [`crate::study::StudySpec::check`].
+    /// See [`crate::StudySpec::check`].
     pub(crate) fn check(&self, known: Known<'_>) -> Result<(), SpecProblem> {
         // Checked first: for a run of 0.2 that moved cables, no other problem matters.
         let ways = known.topology.map(|topology| self.ways(topology)).transpose()?;

@@ -3,14 +3,14 @@
 //! Owns the due time of each frame number, and the assignment of a flow's losses to the deed or its
 //! undoing. Never sees another trial, so it never decides what is the tester's own loss.
 
-use crate::study::Noted;
+use crate::Noted;
 use measure::quantile::median;
 use measure::sequence::Conversation;
 
 use super::FailoverSpec;
-use crate::study::rate::counts::tester_dropped;
-use crate::study::rows::Direction;
-use crate::study::session::Tried;
+use crate::rate::counts::tester_dropped;
+use crate::rows::Direction;
+use crate::session::Tried;
 use page::Caveat;
 use trial::counters::{RX_PACKETS, TX_PACKETS};
 use trial::record::{DatagramsRecord, PortCounters, Side};

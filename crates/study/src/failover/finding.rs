@@ -7,7 +7,7 @@
 use page::Figure;
 
 use super::sharing::Sharing;
-use crate::study::view::{FirstOfEach, Place, values};
+use crate::view::{FirstOfEach, Place, values};
 
 /// Cases, and the trials that are shown flow by flow.
 #[derive(Debug)]

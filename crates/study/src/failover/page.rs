@@ -11,7 +11,7 @@ use page::{Answer, Block, Cell, Figure, Listing, Reply, Table, words};
 
 use super::finding::{FailoverCase, FailoverFinding, Interruption, UnseenEnd};
 use super::sharing::{PathShare, Sharing};
-use crate::study::view::{Finding, StudyPage, Topic, Who, stated};
+use crate::view::{Finding, StudyPage, Topic, Who, stated};
 
 impl Finding for FailoverFinding {
     fn page(&self) -> StudyPage {

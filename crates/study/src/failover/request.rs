@@ -11,7 +11,7 @@ use super::FailoverSpec;
 use crate::request::given::{Given, Place, RefusedAt, choice, ranged_values, set, value, values};
 use crate::request::values::{Duration, once, place_in};
 use crate::request::{StudyRequest, strict, subjects};
-use crate::study::{Between, Blocks, Directions, Outline, Profile, SpecProblem, StudySpec};
+use crate::{Between, Blocks, Directions, Outline, Profile, SpecProblem, StudySpec};
 
 measure::ranged! {
     /// Number of distinct flows.

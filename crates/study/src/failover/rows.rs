@@ -10,10 +10,10 @@ use super::cell::{Impact, Phase};
 use super::finding::{FailoverCase, Interruption, UnseenEnd};
 use super::sharing::Sharing;
 use super::treatment::Treatment;
-use crate::study::outage::{Outage, Resolution};
-use crate::study::rows::{Direction, Row, set_direction};
-use crate::study::ways::{Way, Ways};
+use crate::outage::{Outage, Resolution};
+use crate::rows::{Direction, Row, set_direction};
 use crate::verdict::{Evidence, Setting, Standing};
+use crate::ways::{Way, Ways};
 use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::Spread;
 

@@ -10,10 +10,10 @@ use super::FailoverSpec;
 use super::finding::FailoverFinding;
 use super::rows;
 use super::treatment::Treatment;
-use crate::study::burst;
-use crate::study::session::{Ask, Session};
-use crate::study::view::FirstOfEach;
-use crate::study::ways::{Way, Ways};
+use crate::burst;
+use crate::session::{Ask, Session};
+use crate::view::FirstOfEach;
+use crate::ways::{Way, Ways};
 use trial::topology::KnownDeed;
 use trial::{
     Backend, Datagrams, Deed, Event, Flow, FlowKind, Gate, Headers, Observed, Result, Schedule,

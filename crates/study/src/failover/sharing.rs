@@ -4,8 +4,8 @@
 //! Owns the definition of even. Never says which flow took which path.
 
 use super::cell::Impact;
-use crate::study::rows::Row;
-use crate::study::view::values;
+use crate::rows::Row;
+use crate::view::values;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 
 /// Share of an even share below which a path carries none of the flows: routers' own traffic

@@ -7,8 +7,8 @@ use measure::sequence::MOST_CONVERSATIONS;
 use measure::{FrameRate, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::study::ways::{Way, Ways};
-use crate::study::{
+use crate::ways::{Way, Ways};
+use crate::{
     BLOCKS, Between, Blocks, Estimate, Known, Needs, Profile, SpecProblem, TRIES, Tries, problem,
     varied,
 };

@@ -3,7 +3,7 @@
 //! Owns the choice of conditions with a field of their own; the others describe the case. Never
 //! draws.
 
-use crate::study::view::values;
+use crate::view::values;
 use page::{Figure, Key, UnreadLine, phrase};
 
 /// Conditions that have a field of their own, or no meaning here.

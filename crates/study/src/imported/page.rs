@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use page::{Answer, Block, Cell, Headline, Listing, UnreadLine, words};
 
 use super::finding::{Entry, ImportedFinding};
-use crate::study::view::{Finding, StudyPage, Topic};
+use crate::view::{Finding, StudyPage, Topic};
 
 impl Finding for ImportedFinding {
     fn page(&self) -> StudyPage {

@@ -4,7 +4,7 @@
 //! Never reads a tool's output.
 
 use super::finding::ImportedFinding;
-use crate::study::{Agents, Estimate, Known, Needs, SpecProblem, Varied};
+use crate::{Agents, Estimate, Known, Needs, SpecProblem, Varied};
 use serde::{Deserialize, Serialize};
 use trial::{Subject, Testbed, TestbedError, Topology};
 

@@ -13,10 +13,10 @@ use measure::{FrameSize, Histogram, Nanos};
 
 use super::load::DirectedLoad;
 use super::spec::LatencySpec;
-use crate::study::Noted;
-use crate::study::responsiveness::{trimmed_mean, trimmed_mean_of};
-use crate::study::session::Tried;
-use crate::study::ways::Way;
+use crate::Noted;
+use crate::responsiveness::{trimmed_mean, trimmed_mean_of};
+use crate::session::Tried;
+use crate::ways::Way;
 use page::{Caveat, Condition, Conditions, Key, Metric};
 use trial::record::{BulkRecord, EchoRecord, FlowRecord, StreamRecord, TrialRecord};
 use trial::topology::Pair;

@@ -5,8 +5,8 @@
 use measure::{FrameRate, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::study::tcp::TcpDirection;
-use crate::study::{PacedFrames, SpecProblem, Streams, burst, problem};
+use crate::tcp::TcpDirection;
+use crate::{PacedFrames, SpecProblem, Streams, burst, problem};
 use page::{Condition, Conditions, Key, Unit, numbers, phrase, words};
 use trial::topology::Pair;
 use trial::{Bulk, FlowKind, Protocol, Schedule};

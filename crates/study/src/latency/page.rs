@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use page::{Answer, Block, Caveat, Figure, Gauge, Headline, MarkKind};
 
 use super::finding::{Added, LatencyCase, LatencyFinding, PathTrips, SizeTrips};
-use crate::study::view::{Finding, Place, StudyPage, Topic, stated, streams};
+use crate::view::{Finding, Place, StudyPage, Topic, stated, streams};
 
 impl Finding for LatencyFinding {
     fn page(&self) -> StudyPage {

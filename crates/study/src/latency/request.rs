@@ -10,8 +10,8 @@ use super::{LatencySpec, Load};
 use crate::request::given::{Given, Place, RefusedAt, Value, set, set_all, value, values};
 use crate::request::values::{Duration, Length, place_in, sizes};
 use crate::request::{StudyRequest, strict, subjects};
-use crate::study::tcp::TcpDirection;
-use crate::study::{
+use crate::tcp::TcpDirection;
+use crate::{
     Between, Blocks, Directions, Outline, PacedFrames, Profile, SpecProblem, Streams, StudySpec,
 };
 

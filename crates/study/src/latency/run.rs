@@ -5,9 +5,9 @@
 use super::cell::Cell;
 use super::finding::{LatencyFinding, Surroundings};
 use super::spec::LatencySpec;
-use crate::study::session::{Ask, Session};
-use crate::study::view::streams::Firsts;
-use crate::study::ways::Way;
+use crate::session::{Ask, Session};
+use crate::view::streams::Firsts;
+use crate::ways::Way;
 use trial::{Gate, Testbed, TestbedError};
 
 impl LatencySpec {

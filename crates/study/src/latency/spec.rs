@@ -6,8 +6,8 @@ use measure::{FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use super::load::{DirectedLoad, Load};
-use crate::study::tcp::TcpDirection;
-use crate::study::{
+use crate::tcp::TcpDirection;
+use crate::{
     Agents, BLOCKS, Between, Blocks, Bypass, Estimate, Known, Needs, PacedFrames, Profile,
     SpecProblem, TRIES, Tries, Varied, Ways, problem, rate,
 };

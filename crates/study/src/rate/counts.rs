@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use measure::FrameRate;
 
 use super::sustained::backlog;
-use crate::study::Tried;
+use crate::Tried;
 use trial::Role;
 use trial::books;
 use trial::counters::{RX_OTHERHOST, RX_PACKETS, is_pause};
@@ -128,7 +128,7 @@ pub(super) fn lost_on_path(tried: &Tried) -> u64 {
 }
 
 /// True if the tester dropped frames, so that a loss may be its own.
-pub(in crate::study) fn tester_dropped(tried: &Tried) -> bool {
+pub(crate) fn tester_dropped(tried: &Tried) -> bool {
     own_drops(tried).next().is_some()
 }
 
@@ -145,7 +145,7 @@ fn own_drops(tried: &Tried) -> impl Iterator<Item = u64> {
 
 /// True if a sender's port received PAUSE frames. Those that it sends to the other end do not
 /// count.
-pub(in crate::study) fn paused(tried: &Tried) -> bool {
+pub(crate) fn paused(tried: &Tried) -> bool {
     let sends = |host: &str| tried.trial.flows.iter().any(|flow| flow.from.host == host);
     let senders = tried.record.ports.iter().filter(|port| {
         port.side == Side::Tester && port.place.split_once('/').is_some_and(|(host, _)| sends(host))

@@ -4,8 +4,8 @@
 
 use measure::{FrameRate, Histogram, Nanos};
 
-use crate::study::rows::Row;
-use crate::study::view::values;
+use crate::rows::Row;
+use crate::view::values;
 use page::{Figure, Key, Metric, Unit, Verdict};
 use trial::record::DatagramsRecord;
 use trial::validity::EDGE;

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use measure::{FrameSize, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::study::pattern::Pattern;
+use crate::pattern::Pattern;
 
 /// Requirements of an RFC for all its tests.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -23,7 +23,7 @@ use super::suite;
 
 pub use super::rules::SearchRules;
 pub use super::suite::{NoSuchTest, SwitchTest};
-pub use crate::study::pattern::Pattern;
+pub use crate::pattern::Pattern;
 pub use finding::SwitchingFinding;
 pub use request::Switching;
 pub use spec::{LearnRate, PortCount, Stations, SwitchingSpec};

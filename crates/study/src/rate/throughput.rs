@@ -21,8 +21,8 @@ use crate::search::{
     self, Attempt, BinarySearch, FEW_FRAMES, FailedBy, Failure, Goal, GoalName, GoalResult,
     LoadRange, Search, Step, begin, carry_out,
 };
-use crate::study::{Noted, Profile, Row, Tried};
 use crate::verdict::{self, Driven, Evidence, RateEvidence, Rates};
+use crate::{Noted, Profile, Row, Tried};
 use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::{Result, Schedule};
 

@@ -7,8 +7,8 @@ use trial::Subject;
 
 use super::given::{Given, RefusedAt};
 use super::suggest;
-use crate::study::campaign::AS_FOUND;
-use crate::study::{KnownDevice, Outline};
+use crate::campaign::AS_FOUND;
+use crate::{KnownDevice, Outline};
 
 /// Combines a list of devices with a list of variants. Every device is used in every variant, but a
 /// device named with its variant only in that one. Variants without devices apply to the first

@@ -12,8 +12,8 @@ use trial::{Headers, PortRef, Protocol};
 use super::given::{
     Given, Kind, Place, RefusedAt, Value, choice, no_such_word, ranged_values, values,
 };
-use crate::study::campaign::Repetitions;
-use crate::study::{Blocks, Directions, Precision, Profile, Streams};
+use crate::campaign::Repetitions;
+use crate::{Blocks, Directions, Precision, Profile, Streams};
 
 choice! { Profile:
     Quick "quick" "Shortened, and every figure says so";

@@ -16,7 +16,7 @@ use trial::counters::{
 use trial::record::{ReadingDoubt, Side, TrialRecord};
 use trial::{Path, Trial};
 
-use crate::study::Who;
+use crate::Who;
 use page::words;
 
 /// Number of doubts shown individually.

@@ -52,7 +52,7 @@ pub fn of_sweep(prefix: &str, meta: &RunMeta) -> Section {
 }
 
 fn run_parameters(meta: &RunMeta) -> Vec<(String, String)> {
-    let studies: Vec<&str> = meta.studies.iter().map(crate::study::StudySpec::name).collect();
+    let studies: Vec<&str> = meta.studies.iter().map(crate::StudySpec::name).collect();
     [
         ("run", meta.id.clone()),
         ("command line", meta.command_line.clone()),
@@ -88,7 +88,7 @@ impl Ran {
         let gate = match trial.gate {
             Gate::Strict => "strict: any loss on the tester's side makes a trial invalid",
             Gate::Uneven => {
-                "uneven: as strict, but late frames and busy processors don't make a trial invalid: the study \
+                "uneven: as strict, but late frames and busy processors do not make a trial invalid: the study \
                  allows for them"
             }
             Gate::Flood => "flood: the tester's own loss makes the figure a lower bound",

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use trial::{Trial, TrialRecord};
 
-use crate::study::Who;
+use crate::Who;
 use page::words;
 
 /// Largest number of events listed; the store has the rest.

@@ -10,9 +10,9 @@ use super::{
     ReportInput, RunMeta, TrialAccount, TrialTotals, books, caveats, conditions, conformance,
     devices, picture, studies, trials,
 };
+use crate::StudySpec;
 use crate::acceptance::Acceptance;
-use crate::study::StudySpec;
-use crate::study::campaign;
+use crate::campaign;
 
 /// Sentences about lost frames, one per device with counters.
 pub fn loss_sentences(trials: &TrialTotals) -> Vec<String> {

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 
-use crate::study::{StudyPage, Topic};
+use crate::{StudyPage, Topic};
 use crate::{StudySpec, numbered};
 use page::{Answer, Section};
 

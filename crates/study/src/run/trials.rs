@@ -9,7 +9,7 @@ use trial::record::{FlowRecord, Outcome, Side};
 use trial::{Trial, TrialRecord};
 
 use super::accounting::{LeftOut, TrialAccount, exactly};
-use crate::study::Who;
+use crate::Who;
 use page::words;
 
 /// Largest number of trials listed; the store has the rest.

@@ -6,8 +6,8 @@ use measure::{FrameRate, Nanos};
 
 use super::{SessionsSpec, SessionsTest};
 use crate::search::Seen;
-use crate::study::session::{Ask, Session, Tried};
-use crate::study::ways::Way;
+use crate::session::{Ask, Session, Tried};
+use crate::ways::Way;
 use trial::record::{FlowRecord, SessionsRecord};
 use trial::{Flow, FlowKind, Gate, Hold, Opening, Result, SessionRate, Sessions};
 

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use page::{Figure, Key, phrase};
 use trial::record::Failures;
 
-use crate::study::view::{Place, values};
+use crate::view::{Place, values};
 
 /// Result of the sessions study.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use page::{Answer, Block, Bound, Cell, Figure, Gauge, Listing, MarkKind, Table, Verdict, words};
 
 use super::finding::{Limit, SessionsCase, SessionsFinding};
-use crate::study::view::{Finding, StudyPage, Topic, Who};
+use crate::view::{Finding, StudyPage, Topic, Who};
 
 impl Finding for SessionsFinding {
     fn page(&self) -> StudyPage {

@@ -9,7 +9,7 @@ use super::spec::{MostConnections, OpeningRate, SessionsSpec, SessionsTest};
 use crate::request::given::{Given, RefusedAt, choice, ranged_values, set, value};
 use crate::request::values::Duration;
 use crate::request::{StudyRequest, strict, subjects};
-use crate::study::{Between, Blocks, Outline, Precision, Profile, StudySpec};
+use crate::{Between, Blocks, Outline, Precision, Profile, StudySpec};
 
 choice! { SessionsTest:
     Rate "rate" "New connections a second, each with one message answered";

@@ -8,9 +8,9 @@ use super::finding::{Limit, SessionsCase, SessionsFinding, ways_of_failing};
 use super::run::Data;
 use super::search::Searched;
 use super::{SessionsSpec, SessionsTest};
-use crate::study::rows::Row;
-use crate::study::ways::{Way, Ways};
+use crate::rows::Row;
 use crate::verdict::{Delays, Evidence, RateEvidence, Rates};
+use crate::ways::{Way, Ways};
 use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::record::Failures;
 

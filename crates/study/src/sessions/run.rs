@@ -9,9 +9,9 @@ use super::cell::{self, Load, Offer};
 use super::finding::SessionsFinding;
 use super::search::{self, Filling, Searched};
 use super::{SessionsSpec, SessionsTest};
-use crate::study::Noted;
-use crate::study::session::Session;
-use crate::study::ways::Way;
+use crate::Noted;
+use crate::session::Session;
+use crate::ways::Way;
 use trial::{Result, Testbed};
 
 /// Factor above a device's value up to which its direct cable is searched: the verdict only asks if

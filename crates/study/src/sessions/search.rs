@@ -7,14 +7,14 @@ use measure::{FrameRate, Nanos};
 
 use super::cell::{self, Load, Offer};
 use super::{SessionsSpec, SessionsTest};
+use crate::Noted;
 use crate::search::{
     Answer, FailedBy, Goal, GoalName, GoalResult, Largest, LoadRange, Scale, Within, begin,
     carry_out, largest,
 };
-use crate::study::Noted;
-use crate::study::session::Session;
-use crate::study::ways::Way;
+use crate::session::Session;
 use crate::verdict::{Bracket, Driven};
+use crate::ways::Way;
 use trial::record::{Failures, SessionsRecord};
 use trial::{FASTEST_OPENING, Result};
 

@@ -5,9 +5,9 @@
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-use crate::study::varied::Varied;
-use crate::study::ways::Ways;
-use crate::study::{
+use crate::varied::Varied;
+use crate::ways::Ways;
+use crate::{
     BLOCKS, Between, Blocks, Estimate, Known, Needs, Precision, Profile, SpecProblem, TRIES, Tries,
     problem,
 };

@@ -12,7 +12,7 @@ use super::cell::{Sample, Which};
 use super::finding::Added;
 use super::measured::Blocks;
 use crate::comparison::MARGIN;
-use crate::study::rows::{CONFIDENCE, Row};
+use crate::rows::{CONFIDENCE, Row};
 use crate::verdict::{Delays, Evidence, Setting};
 use page::{Caveat, Figure, Key, Metric, Reply, Unit, Verdict};
 

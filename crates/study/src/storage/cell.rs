@@ -7,8 +7,8 @@ use measure::reading::Segment;
 use measure::{ByteCount, FrameRate};
 
 use super::StorageSpec;
-use crate::study::rate::counts::paused;
-use crate::study::{Noted, Tried};
+use crate::rate::counts::paused;
+use crate::{Noted, Tried};
 use page::Caveat;
 use trial::record::{
     EchoRecord, FlowRecord, OperationsRecord, ServiceTimes, StorageLocation, StorageRecord,

@@ -10,7 +10,7 @@ use trial::{Messages, Topology};
 
 use super::StorageSpec;
 use super::cell::{Cell, CellData, Sample};
-use crate::study::capacity::{Capacity, Of, rate};
+use crate::capacity::{Capacity, Of, rate};
 use crate::verdict::{LINE_RATE, TESTER_SHARE};
 
 /// Maximum share of a path for messages next to a job, so that they do not delay it.

@@ -9,7 +9,7 @@ use trial::record::StorageLocation;
 
 use super::budget::PARTS;
 use super::cell::QUANTILES;
-use crate::study::view::{Place, Values, values};
+use crate::view::{Place, Values, values};
 
 /// RTTs of a small message in nanoseconds, as in a cable, a switch, a room and a town.
 pub(super) const ROUND_TRIPS_NS: [f64; 6] = [0.0, 20e3, 50e3, 100e3, 200e3, 500e3];

@@ -14,7 +14,7 @@ use page::{
 use trial::{Pattern, Storage};
 
 use super::finding::{Operations, ROUND_TRIPS_NS, StorageCase, StorageFinding, WhatIf, part_names};
-use crate::study::view::{Finding, StudyPage, Topic};
+use crate::view::{Finding, StudyPage, Topic};
 
 const LEAD: &str = "fio did the reads and writes, or the model's client in a simulation; beside them, and \
     alone before, TCP messages of an operation's own sizes went the same way. By Little's law IOPS are \

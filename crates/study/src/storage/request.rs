@@ -12,7 +12,7 @@ use super::job::{self, JobFile};
 use crate::request::given::{Given, RefusedAt, Value, ranged_values, set, set_all, value, values};
 use crate::request::values::{Duration, seconds};
 use crate::request::{StudyRequest, strict, subjects};
-use crate::study::{Between, Blocks, Outline, Profile, StudySpec};
+use crate::{Between, Blocks, Outline, Profile, StudySpec};
 
 /// Default size of a server made for the trial.
 const SERVED: ByteCount = ByteCount(64 << 20);

@@ -9,7 +9,7 @@ use super::StorageSpec;
 use super::finding::StorageFinding;
 use super::measured::Data;
 use super::spec::{AROUND_FIO, LONGEST_REST};
-use crate::study::{Ask, Session};
+use crate::{Ask, Session};
 use trial::{Gate, Result, Testbed};
 
 impl StorageSpec {

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::cell::Cell;
 use super::fill;
-use crate::study::problem::{self, SpecProblem, out_of_range};
-use crate::study::{
+use crate::problem::{self, SpecProblem, out_of_range};
+use crate::{
     BLOCKS, Between, Blocks, Bypass, Estimate, Known, Needs, Profile, TRIES, Tries, Way, Ways,
     varied,
 };

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use page::{Condition, Conditions, Figure, Key, Metric, Role, Unit, phrase};
 
 use super::SweptRun;
-use crate::study::campaign;
+use crate::campaign;
 
 /// One case of a metric at all points.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use page::{Answer, Block, Cell, Figure, Page, Section, Shared, Table, words};
 use super::enough;
 use super::lines::{Line, lines};
 use super::{Sweep, SweptRun};
+use crate::campaign;
 use crate::run::{RunMeta, RunStatus, caveats, conditions, picture};
-use crate::study::campaign;
 
 /// Number of answers besides those on sufficient buffers.
 const MOST_ANSWERS: usize = 4;

@@ -7,10 +7,10 @@ use measure::quantile::{median, quantile};
 use measure::reading::Segment;
 
 use super::{TcpDirection, TcpSpec};
-use crate::study::rate::counts::paused;
-use crate::study::series::{Series, Total};
-use crate::study::session::Tried;
-use crate::study::{Noted, responsiveness};
+use crate::rate::counts::paused;
+use crate::series::{Series, Total};
+use crate::session::Tried;
+use crate::{Noted, responsiveness};
 use page::{Caveat, Key, phrase};
 use trial::record::{BulkRecord, StreamRecord, TrialRecord};
 use trial::topology::Pair;

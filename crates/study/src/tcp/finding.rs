@@ -7,8 +7,8 @@ use page::{Figure, Verdict};
 
 use super::TcpDirection;
 use super::cell::{FirstFlow, HostLimit};
-use crate::study::capacity::Of;
-use crate::study::view::{Place, values};
+use crate::capacity::Of;
+use crate::view::{Place, values};
 
 /// Result of the tcp study.
 #[derive(Debug)]

@@ -10,8 +10,8 @@ use page::{Block, Cell, Figure, Listing, Table, words};
 
 use super::cell::HostLimit;
 use super::finding::{HostBusy, Part, TcpCase, TcpFinding};
-use crate::study::rows::Direction;
-use crate::study::view::{Finding, StudyPage, Topic};
+use crate::rows::Direction;
+use crate::view::{Finding, StudyPage, Topic};
 
 impl Finding for TcpFinding {
     fn page(&self) -> StudyPage {

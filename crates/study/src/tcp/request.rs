@@ -10,7 +10,7 @@ use super::{TcpDirection, TcpSpec};
 use crate::request::given::{Given, RefusedAt, set, value};
 use crate::request::values::{CongestionControl, Duration, Omit};
 use crate::request::{StudyRequest, strict, subjects};
-use crate::study::{Between, Blocks, Directions, Outline, Profile, Streams, StudySpec};
+use crate::{Between, Blocks, Directions, Outline, Profile, Streams, StudySpec};
 
 /// Flags of `tcp`, keys of `[study.tcp]`.
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]

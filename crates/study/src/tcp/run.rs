@@ -6,7 +6,7 @@ use super::TcpSpec;
 use super::cell;
 use super::finding::TcpFinding;
 use super::rows::Data;
-use crate::study::session::{Ask, Session};
+use crate::session::{Ask, Session};
 use trial::{Gate, Result, Testbed};
 
 /// Maximum number of cases whose first valid trial is kept.

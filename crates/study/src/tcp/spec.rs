@@ -5,8 +5,8 @@
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
 
-use crate::study::ways::Ways;
-use crate::study::{
+use crate::ways::Ways;
+use crate::{
     Agents, BLOCKS, Between, Blocks, Estimate, Known, Needs, Profile, SpecProblem, Streams, TRIES,
     Tries, problem, varied,
 };

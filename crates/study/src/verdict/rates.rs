@@ -231,7 +231,7 @@ mod tests {
             (&[0.90, 0.91, 0.92, 0.93, 0.94, 0.949], DeviceLimited),
             (&[0.90, 0.91, 0.92, 0.93, 0.94, 0.951], Undetermined),
             (&[0.951, 0.96, 0.97, 0.98, 0.99, 1.20], TesterLimited),
-            // Five can't reach 95 %, however clear they look.
+            // Five cannot reach 95 %, however clear they look.
             (&[0.5, 0.5, 0.5, 0.5, 0.5], Undetermined),
             // A cable that carried nothing in one block says nothing for the device.
             (&[0.90, 0.91, 0.92, 0.93, 0.94, f64::INFINITY], Undetermined),
@@ -266,7 +266,7 @@ mod tests {
         assert_eq!(of(&device[..3], &bypass[..3]), Undetermined);
     }
 
-    /// Drift that pairs would share: side by side the device shows, apart it can't be told.
+    /// Drift that pairs would share: side by side the device shows, apart it cannot be told.
     #[test]
     fn pairs_that_are_none() {
         let both = |at: u32| (90.0 * f64::from(10 + at), Some(100.0 * f64::from(10 + at)));

@@ -63,7 +63,7 @@ pub struct Place {
     /// Pair of ports; `None` if there are not exactly two.
     pub pair: Option<Pair>,
     /// Direction of two opposite flows; `None` for a single one.
-    pub(in crate::study) direction: Option<Direction>,
+    pub(crate) direction: Option<Direction>,
     /// Device at whose loads a direct cable was measured, if there are several; otherwise `None`.
     pub beside: Option<Subject>,
     /// True if the device counted the frames that left, and no host those that arrived.
@@ -78,7 +78,7 @@ impl Place {
 
     /// Sets one of two opposite directions, or both together.
     #[must_use]
-    pub(in crate::study) fn with_direction(&self, direction: Option<Direction>) -> Self {
+    pub(crate) fn with_direction(&self, direction: Option<Direction>) -> Self {
         Self { direction, ..self.clone() }
     }
 

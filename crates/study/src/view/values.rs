@@ -48,12 +48,12 @@ containers! {
 /// Implements [`Values`] for structures, by the fields that hold them, in the order of the rows.
 macro_rules! values {
     ($($structure:ty: $($($field:ident).+),+;)+) => {$(
-        impl $crate::study::view::Values for $structure {
+        impl $crate::view::Values for $structure {
             fn gather<'a>(&'a mut self, all: &mut Vec<&'a mut page::Figure>) {
-                $($crate::study::view::Values::gather(&mut self.$($field).+, all);)+
+                $($crate::view::Values::gather(&mut self.$($field).+, all);)+
             }
         }
     )+};
 }
 
-pub(in crate::study) use values;
+pub(crate) use values;

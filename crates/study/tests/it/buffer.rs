@@ -3,10 +3,10 @@
 
 use measure::reading::StreamPoint;
 use measure::{ByteCount, FrameSize, Nanos, Rate};
-use method::study::{StudyPage, Topic};
-use method::{Background, BufferSpec, Profile, SpecProblem, StudySpec, numbered};
 use page::{Block, Caveat, Cell, Condition, Figure, Key, Metric, Reply, RowId, Verdict};
 use scripted::{Script, Scripted, judged, one_way};
+use study::{Background, BufferSpec, Profile, SpecProblem, StudySpec, numbered};
+use study::{StudyPage, Topic};
 use trial::record::{BulkRecord, DatagramsRecord, FlowRecord, StreamRecord};
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
 use trial::{Flow, FlowKind, Path, Role, Schedule};
@@ -124,9 +124,9 @@ fn spec() -> BufferSpec {
     BufferSpec {
         backgrounds: vec![Background::Payload(Rate(2_000_000_000))],
         background_size: FrameSize::MAX,
-        mtu: method::study::buffer::Mtu::known(9000),
+        mtu: study::buffer::Mtu::known(9000),
         interval: SECOND,
-        blocks: method::Blocks::known(6),
+        blocks: study::Blocks::known(6),
         ..BufferSpec::quick()
     }
 }
@@ -209,7 +209,7 @@ fn every_case_in_every_block_and_the_load_into_tcps_own_egress() {
 #[test]
 fn the_trunk_between_two_devices_is_what_both_share() {
     let mut testbed = bed(topology(&["sw1", "sw1", "sw2", "sw2"], false), deep);
-    let spec = BufferSpec { blocks: method::Blocks::known(1), ..spec() };
+    let spec = BufferSpec { blocks: study::Blocks::known(1), ..spec() };
     measure_with(&mut testbed, &spec);
     let with_load = testbed.asked.iter().filter(|trial| trial.flows.len() == 2);
     let ends = |flow: &Flow| format!("{} {}", flow.from, flow.to);
@@ -223,7 +223,7 @@ fn the_trunk_between_two_devices_is_what_both_share() {
 #[test]
 fn ports_can_be_named() {
     let mut testbed = bed(topology(&["sw1"; 5], false), deep);
-    let mut spec = BufferSpec { blocks: method::Blocks::known(1), ..spec() };
+    let mut spec = BufferSpec { blocks: study::Blocks::known(1), ..spec() };
     spec.ports.to = Some(port("h1/eth1"));
     spec.ports.background_from = Some(port("h5/eth1"));
     measure_with(&mut testbed, &spec);
@@ -299,7 +299,7 @@ fn a_load_that_does_not_reach_its_rate_makes_no_figure() {
     let mut testbed = bed(topology(&["sw1"; 4], true), deep);
     testbed.sends = 0.9;
     let spec =
-        BufferSpec { blocks: method::Blocks::known(1), tries: method::Tries::known(2), ..spec() };
+        BufferSpec { blocks: study::Blocks::known(1), tries: study::Tries::known(2), ..spec() };
     let figures = measure_with(&mut testbed, &spec);
     let stable = find(&figures, Metric::Stable, "background", "device");
     assert_eq!((stable.value, stable.blocks), (None, 0));
@@ -354,7 +354,7 @@ fn what_can_not_be_measured_is_told_before() {
     let wrong: [&dyn Fn(&mut BufferSpec); 3] = [
         &|spec| spec.backgrounds = vec![Background::Share(1.0)],
         &|spec| spec.interval = Nanos::ZERO,
-        &|spec| spec.mtu = method::study::buffer::Mtu::known(1500),
+        &|spec| spec.mtu = study::buffer::Mtu::known(1500),
     ];
     for change in wrong {
         let told = check(&four, change);

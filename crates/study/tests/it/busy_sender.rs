@@ -2,9 +2,9 @@
 //! does meanwhile is not its limit. Nor is what a bucket gives, in whichever direction.
 
 use measure::{FrameSize, Histogram, Nanos};
-use method::{ForwardingSpec, ForwardingTest, StudySpec};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use scripted::{Scripted, judged, one_way};
+use study::{ForwardingSpec, ForwardingTest, StudySpec};
 use trial::record::FlowRecord;
 use trial::{FlowKind, Path, Schedule, Trial};
 
@@ -49,7 +49,7 @@ fn received(of_limit: impl Fn(usize) -> f64, bucket: f64) -> Figure {
     let spec = ForwardingSpec {
         frames: vec![FrameSize::MIN.into()],
         tests: vec![ForwardingTest::Flood],
-        blocks: method::Blocks::known(8),
+        blocks: study::Blocks::known(8),
         ..ForwardingSpec::quick()
     };
     let mut bed = Scripted::new(topology(true, true), script);
@@ -107,7 +107,7 @@ fn the_bucket_of_a_slow_port_is_found_beside_a_fast_one() {
     let spec = ForwardingSpec {
         frames: vec![FrameSize::MIN.into()],
         tests: vec![ForwardingTest::Flood],
-        blocks: method::Blocks::known(8),
+        blocks: study::Blocks::known(8),
         bidirectional: true,
         ..ForwardingSpec::quick()
     };

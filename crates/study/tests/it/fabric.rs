@@ -7,10 +7,10 @@
 #![allow(clippy::type_complexity, reason = "tables of cases say what their columns are")]
 
 use measure::{ByteCount, Histogram, Nanos, Rate};
-use method::{Arrangement, Estimate, FabricSpec, Nodes, StudySpec, trial_overhead};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Verdict};
 use scripted::{Script, Scripted, judged, one_way};
+use study::{Arrangement, Estimate, FabricSpec, Nodes, StudySpec, trial_overhead};
 use trial::record::{BulkRecord, ExchangeRecord, FlowRecord, ReceiptRecord, StreamRecord};
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
 use trial::{Carrier, Flow, FlowKind, Path};
@@ -167,7 +167,7 @@ fn spec(arrangements: &[&str]) -> FabricSpec {
     let read = |name: &&str| name.parse::<Arrangement>().expect("an arrangement");
     FabricSpec {
         arrangements: arrangements.iter().map(read).collect(),
-        blocks: method::Blocks::known(6),
+        blocks: study::Blocks::known(6),
         ..FabricSpec::quick()
     }
 }
@@ -321,7 +321,7 @@ fn no_yes_without_a_trial_of_every_arrangement() {
         let bed = Blocking { failing: Some(failing), ..Blocking::new(48, 12, uplink) };
         let nodes = Nodes::These(vec![2, 48]);
         let spec =
-            FabricSpec { nodes, tries: method::Tries::known(1), ..spec(&["neighbours", "sweep"]) };
+            FabricSpec { nodes, tries: study::Tries::known(1), ..spec(&["neighbours", "sweep"]) };
         let figures = run(&spec, &mut bed.bed());
         let answer = nonblocking(&figures);
         assert_eq!(answer.value, expected, "{failing}: {answer:?}");
@@ -344,7 +344,7 @@ fn each_pair_has_its_own_wire() {
         }
     }
     let figures = run(
-        &FabricSpec { blocks: method::Blocks::known(2), ..spec(&["neighbours", "sweep"]) },
+        &FabricSpec { blocks: study::Blocks::known(2), ..spec(&["neighbours", "sweep"]) },
         &mut testbed,
     );
     let wire = |wanted: &[(Key, &str)]| {
@@ -377,7 +377,7 @@ fn groups_and_their_uplinks_are_told_from_floods() {
         let spec = FabricSpec {
             infer: true,
             nodes,
-            blocks: method::Blocks::known(1),
+            blocks: study::Blocks::known(1),
             ..spec(&["neighbours"])
         };
         let figures = run(&spec, &mut testbed);
@@ -410,7 +410,7 @@ fn a_port_in_several_pairs_is_told_as_a_whole() {
     let names = [&["neighbours"][..], &patterns].concat();
     let mut testbed = Blocking::new(8, 4, 3.0).bed();
     let figures =
-        run(&FabricSpec { blocks: method::Blocks::known(2), ..spec(&names) }, &mut testbed);
+        run(&FabricSpec { blocks: study::Blocks::known(2), ..spec(&names) }, &mut testbed);
     for name in patterns {
         for nodes in ["2", "4", "8"] {
             let part = value(&figures, name, nodes, "mean") / (8.0 * PORT);

@@ -10,9 +10,9 @@ mod devices;
 use std::collections::BTreeMap;
 
 use measure::Nanos;
-use method::{Arrangement, FabricSpec, Nodes, StudySpec};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Verdict};
+use study::{Arrangement, FabricSpec, Nodes, StudySpec};
 use trial::Testbed as _;
 
 use rand::SeedableRng as _;
@@ -69,8 +69,8 @@ fn spec() -> FabricSpec {
         arrangements: vec![Arrangement::Neighbours],
         nodes: Nodes::These(vec![2]),
         messages: Vec::new(),
-        blocks: method::Blocks::known(1),
-        tries: method::Tries::known(1),
+        blocks: study::Blocks::known(1),
+        tries: study::Tries::known(1),
         infer: true,
         interval: Nanos::from_millis(100),
         ..FabricSpec::quick()

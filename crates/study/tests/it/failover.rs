@@ -3,10 +3,10 @@
 
 use measure::sequence::SequenceTracker;
 use measure::{FrameRate, Histogram, Nanos};
-use method::study::StudyPage;
-use method::{FailoverSpec, SpecProblem, StudySpec, numbered};
 use page::{Block, Caveat, Cell, Figure, Key, Metric, RowId, Table, Verdict};
 use scripted::{Scripted, judged, one_way};
+use study::StudyPage;
+use study::{FailoverSpec, SpecProblem, StudySpec, numbered};
 use trial::counters::TX_PACKETS;
 use trial::record::{DatagramsRecord, DeedRecord, DeviceRecord, FlowRecord, PortCounters, Side};
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, KnownDeed};
@@ -101,7 +101,7 @@ fn run(spec: &FailoverSpec, loses: Loses) -> Vec<Figure> {
 fn spec(deed: &str) -> FailoverSpec {
     FailoverSpec {
         deeds: vec![deed.to_owned()],
-        blocks: method::Blocks::known(6),
+        blocks: study::Blocks::known(6),
         ..FailoverSpec::quick()
     }
 }
@@ -231,7 +231,7 @@ fn a_path_that_carries_nothing_is_seen_without_any_deed() {
 
 #[test]
 fn a_deed_has_its_control_in_every_block() {
-    let spec = FailoverSpec { blocks: method::Blocks::known(3), ..FailoverSpec::quick() };
+    let spec = FailoverSpec { blocks: study::Blocks::known(3), ..FailoverSpec::quick() };
     let mut bed = Scripted::new(topology(), |_: usize, trial: &Trial| Ok(record(trial, |_| false)));
     spec.run(&mut bed, 7).expect("every trial runs");
     for block in 0..3 {
@@ -366,7 +366,7 @@ fn what_no_control_tells_is_no_outage() {
         Ok(if trial.events.is_empty() { failed() } else { record })
     });
     let finding = spec("link-down").run(&mut bed, 3).expect("every trial runs");
-    let page = method::study::Finding::page(&finding);
+    let page = study::Finding::page(&finding);
     let [(_, answer)] = &page.answers[..] else { panic!("{:?}", page.answers) };
     let expected = "No trial in which nothing is done was valid.";
     assert_eq!(answer.text, expected);

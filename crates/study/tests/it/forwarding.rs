@@ -5,11 +5,11 @@
 
 use crate::model::{self, Bed, Model, topology};
 use measure::{FrameSize, Nanos, Rate};
-use method::search::GoalName;
-use method::study::Finding as _;
-use method::{ForwardingSpec, ForwardingTest, StudySpec, TRIAL_OVERHEAD};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use study::Finding as _;
+use study::search::GoalName;
+use study::{ForwardingSpec, ForwardingTest, StudySpec, TRIAL_OVERHEAD};
 use trial::Testbed as _;
 use trial::{Path, Schedule};
 
@@ -17,7 +17,7 @@ fn spec(tests: &[ForwardingTest]) -> ForwardingSpec {
     ForwardingSpec {
         frames: vec![FrameSize::MIN.into()],
         tests: tests.to_vec(),
-        blocks: method::Blocks::known(6),
+        blocks: study::Blocks::known(6),
         ..ForwardingSpec::quick()
     }
 }
@@ -434,10 +434,8 @@ fn the_estimate_of_a_lab_is_near_what_its_ragged_tester_takes() {
 #[test]
 fn few_delays_have_no_high_quantile() {
     let tests = [ForwardingTest::Throughput, ForwardingTest::Latency];
-    let spec = ForwardingSpec {
-        latency_repeats: method::study::forwarding::Repeats::known(6),
-        ..spec(&tests)
-    };
+    let spec =
+        ForwardingSpec { latency_repeats: study::forwarding::Repeats::known(6), ..spec(&tests) };
     let figures = run(&spec, &mut Model::new().bed());
     let delays = figures.iter().filter(|f| f.metric == Metric::OneWayDelay);
     let points: Vec<(Option<f64>, bool)> =

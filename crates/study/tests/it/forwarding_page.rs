@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use crate::model::{Bed, Model, Stamping, Way, bench};
 use measure::{FrameMix, FrameSize, Nanos};
-use method::search::GoalName;
-use method::study::{Finding as _, StudyPage, Values as _};
-use method::{ForwardingSpec, ForwardingTest};
 use page::{Answer, Block, CaseId, Cell, Image, RowId, Table, Verdict};
+use study::search::GoalName;
+use study::{Finding as _, StudyPage, Values as _};
+use study::{ForwardingSpec, ForwardingTest};
 use trial::Subject;
 use trial::record::Clocks;
 
@@ -35,7 +35,7 @@ fn spec(tests: &[ForwardingTest]) -> ForwardingSpec {
         frames: [FrameSize::MIN, FrameSize::STANDARD_MAX].map(FrameMix::from_size).to_vec(),
         tests: tests.to_vec(),
         goals: vec![GoalName::Rfc2544, GoalName::Pdr],
-        blocks: method::Blocks::known(6),
+        blocks: study::Blocks::known(6),
         burst_duration: Nanos::from_millis(50),
         ..ForwardingSpec::quick()
     }

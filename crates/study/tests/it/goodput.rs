@@ -2,10 +2,10 @@
 //! and what it makes of records that lack a part, as those of a far end without an agent do.
 
 use measure::{ByteCount, Nanos, Rate};
-use method::study::Finding as _;
-use method::{Between, SpecProblem, StudySpec, TcpSpec};
 use page::{Caveat, Figure, Key, Metric};
 use scripted::{Scripted, judged};
+use study::Finding as _;
+use study::{Between, SpecProblem, StudySpec, TcpSpec};
 use trial::record::{BulkRecord, FarEndRecord, FlowRecord, StreamRecord};
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort};
 use trial::{Offloads, Topology, Trial};
@@ -58,7 +58,7 @@ fn run(spec: &TcpSpec, topology: Topology) -> (Vec<Figure>, Vec<Trial>) {
 fn a_far_end_that_tells_its_sum_alone_has_a_goodput() {
     for known in [true, false] {
         let (figures, _) =
-            run(&TcpSpec { blocks: method::Blocks::known(6), ..TcpSpec::quick() }, topology(known));
+            run(&TcpSpec { blocks: study::Blocks::known(6), ..TcpSpec::quick() }, topology(known));
         let of = |metric| figures.iter().filter(move |f| f.metric == metric);
         for figure in of(Metric::Goodput) {
             let ways = if figure.text(Key::Direction) == Some("total") { 2.0 } else { 1.0 };
@@ -76,7 +76,7 @@ fn a_far_end_that_tells_its_sum_alone_has_a_goodput() {
 #[test]
 fn every_direction_comes_once_a_block_in_an_order_of_the_seeds() {
     let (_, asked) =
-        run(&TcpSpec { blocks: method::Blocks::known(4), ..TcpSpec::quick() }, topology(true));
+        run(&TcpSpec { blocks: study::Blocks::known(4), ..TcpSpec::quick() }, topology(true));
     let mut orders = Vec::new();
     for block in 0..4 {
         let trials: Vec<&Trial> = asked.iter().filter(|trial| trial.block == block).collect();
@@ -105,7 +105,7 @@ fn what_can_not_be_measured_is_told_before_a_trial() {
         check(TcpSpec { between: Between::one_pair(port("h2/eth1"), None), ..TcpSpec::quick() }),
         Ok(())
     );
-    let problem = |spec| check(spec).expect_err("it can't be");
+    let problem = |spec| check(spec).expect_err("it cannot be");
     let nothing = TcpSpec { directions: Vec::new(), ..TcpSpec::quick() };
     assert!(matches!(problem(nothing), SpecProblem::Nothing { .. }));
     let unknown = TcpSpec { between: Between::one_pair(None, port("h3/eth1")), ..TcpSpec::quick() };

@@ -5,9 +5,9 @@
 
 use crate::model::{Model, topology};
 use measure::{FrameSize, Nanos};
-use method::{ForwardingSpec, ForwardingTest, StudySpec};
 use page::{Figure, Key, Metric, Unit, Verdict};
 use scripted::{Script, Scripted};
+use study::{ForwardingSpec, ForwardingTest, StudySpec};
 use trial::Path;
 use trial::record::FlowRecord;
 use trial::{Outcome, TestbedError, Trial, TrialRecord, judge};

@@ -5,9 +5,9 @@
 
 use crate::model::{Bed, Model, topology};
 use measure::{FrameRate, FrameSize, Nanos, Rate};
-use method::study::Finding as _;
-use method::{Estimate, LatencySpec, Load, SpecProblem, StudySpec};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use study::Finding as _;
+use study::{Estimate, LatencySpec, Load, SpecProblem, StudySpec};
 use trial::Testbed as _;
 use trial::{FlowKind, Path, Protocol, Schedule};
 
@@ -15,7 +15,7 @@ fn spec() -> LatencySpec {
     LatencySpec {
         protocols: vec![Protocol::Udp],
         sizes: vec![FrameSize::MIN],
-        blocks: method::Blocks::known(6),
+        blocks: study::Blocks::known(6),
         ..LatencySpec::quick()
     }
 }
@@ -64,7 +64,7 @@ fn quantiles_are_ordered_and_carry_their_conditions() {
     let caveats = [Caveat::SoftwareTimestamps, Caveat::QuickProfile, Caveat::FrameSizeRaised];
     assert_eq!(median.caveats, caveats);
     let tail = find(&figures, Metric::Rtt, Some(0.999), "device");
-    assert!(tail.caveats.contains(&Caveat::FewSamples), "500 samples can't tell p99.9");
+    assert!(tail.caveats.contains(&Caveat::FewSamples), "500 samples cannot tell p99.9");
     assert_eq!(
         find(&figures, Metric::Rtt, Some(0.5), "bypass").conditions[&Key::Device],
         "cable".into()
@@ -87,7 +87,7 @@ fn verdicts_follow_the_bypass() {
         model.topology = topology(device, bypass);
         model.device.rtt_ns = rtt_ns;
         let figures =
-            run(&LatencySpec { blocks: method::Blocks::known(blocks), ..spec() }, &mut model);
+            run(&LatencySpec { blocks: study::Blocks::known(blocks), ..spec() }, &mut model);
         let case = format!("{rtt_ns} {device} {bypass} {blocks}");
         let median = find(&figures, Metric::Rtt, Some(0.5), "device");
         assert_eq!(median.verdict, expected, "{case}");
@@ -131,7 +131,7 @@ fn each_block_holds_every_cell_on_both_paths_in_its_own_order() {
 fn a_load_runs_beside_the_round_trips() {
     let datagrams = Load::Datagrams { frame_size: FrameSize::STANDARD_MAX, rate: FrameRate(5e4) };
     let bulk =
-        Load::Bulk { streams: method::Streams::known(1), congestion_control: "cubic".to_owned() };
+        Load::Bulk { streams: study::Streams::known(1), congestion_control: "cubic".to_owned() };
     let spec = LatencySpec { loads: vec![Load::Idle, datagrams, bulk], ..spec() };
     let mut model = Model::new().bed();
     let figures = run(&spec, &mut model);
@@ -161,7 +161,7 @@ fn a_load_runs_beside_the_round_trips() {
 #[test]
 fn a_lossless_load_in_a_lab_tells_no_limit() {
     let bulk =
-        Load::Bulk { streams: method::Streams::known(1), congestion_control: "cubic".to_owned() };
+        Load::Bulk { streams: study::Streams::known(1), congestion_control: "cubic".to_owned() };
     let spec = LatencySpec { loads: vec![bulk], ..spec() };
     let mut model = Model::new().bed();
     for host in &mut model.topology.hosts {
@@ -218,12 +218,12 @@ fn a_specification_survives_the_journal() {
         StudySpec::Latency(LatencySpec {
             schedule: Schedule::Paced(FrameRate(1_000.0)),
             loads: vec![Load::Bulk {
-                streams: method::Streams::known(4),
+                streams: study::Streams::known(4),
                 congestion_control: "reno".to_owned(),
             }],
             ..LatencySpec::strict()
         }),
-        StudySpec::Forwarding(method::ForwardingSpec::strict()),
+        StudySpec::Forwarding(study::ForwardingSpec::strict()),
     ] {
         let text = serde_json::to_string(&study).expect("serialises");
         assert_eq!(serde_json::from_str::<StudySpec>(&text).expect("reads back"), study, "{text}");

@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 
 use crate::model::{Bed, Model, Way, bench, topology};
 use measure::{FrameRate, FrameSize};
-use method::study::{StudyPage, Topic};
-use method::{LatencySpec, Load, StudySpec, numbered};
 use page::{Answer, Block, Cell, Figure, Image, MarkKind, Metric, Plot, RowId, Table};
+use study::{LatencySpec, Load, StudySpec, numbered};
+use study::{StudyPage, Topic};
 use trial::topology::AnotherTime;
 use trial::{Protocol, Subject};
 
 fn spec() -> LatencySpec {
     LatencySpec {
         protocols: vec![Protocol::Udp],
-        blocks: method::Blocks::known(6),
+        blocks: study::Blocks::known(6),
         ..LatencySpec::quick()
     }
 }
@@ -87,7 +87,7 @@ fn heads(table: &Table) -> Vec<String> {
 fn every_value_stands_in_one_table() {
     let datagrams = Load::Datagrams { frame_size: FrameSize::MIN, rate: FrameRate(5e4) };
     let bulk =
-        Load::Bulk { streams: method::Streams::known(2), congestion_control: "cubic".to_owned() };
+        Load::Bulk { streams: study::Streams::known(2), congestion_control: "cubic".to_owned() };
     let loads = vec![Load::Idle, datagrams, bulk];
     let (rows, page) = find(LatencySpec { loads, ..spec() }, &mut Model::new().bed());
     let places = places(&page);

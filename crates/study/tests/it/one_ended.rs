@@ -2,10 +2,10 @@
 //! and what it refuses to make of one.
 
 use measure::{FrameMix, FrameSize, Nanos};
-use method::study::ForwardingTest;
-use method::{ForwardingSpec, StudySpec};
 use page::{Caveat, Figure, Key, Metric, Unit};
 use scripted::{Scripted, judged, one_way};
+use study::ForwardingTest;
+use study::{ForwardingSpec, StudySpec};
 use trial::record::{DeviceCount, FlowRecord};
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort};
 use trial::{Reception, Topology, Trial};
@@ -95,7 +95,7 @@ fn what_is_no_count_is_no_figure() {
 fn what_takes_a_receiver_is_refused() {
     use ForwardingTest::{Flood, LossCurve, Throughput};
     let with = |tests: Vec<ForwardingTest>| ForwardingSpec { tests, ..flood() };
-    let from_far = method::study::Between::one_pair("far/eth1".parse().ok(), None);
+    let from_far = study::Between::one_pair("far/eth1".parse().ok(), None);
     for (spec, words) in [
         (with(ForwardingTest::RFC2544.to_vec()), "make the test `latency` towards `far/eth1`"),
         (with(vec![ForwardingTest::BackToBack]), "make the test `back-to-back`"),

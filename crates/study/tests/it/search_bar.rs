@@ -2,19 +2,19 @@
 //! takes in traffic time, and how far its answers scatter over fifty seeds. All of it in virtual
 //! time.
 //!
-//! Prints the table of docs/methods/searches.md: `cargo test -p method --test it search_bar:: --
+//! Prints the table of docs/methods/searches.md: `cargo test -p study --test it search_bar:: --
 //! --nocapture`.
 
 use std::fmt::{self, Write as _};
 
 use measure::quantile::median;
 use measure::{FrameRate, Nanos};
-use method::search::{
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64;
+use study::search::{
     Attempt, BinarySearch, Goal, GoalName, GoalResult, LoadRange, MlrSearch, Search, Seen, Step,
     begin,
 };
-use rand::{RngExt as _, SeedableRng as _};
-use rand_pcg::Pcg64;
 
 const SEEDS: u64 = 50;
 const MAX: FrameRate = FrameRate(1_000_000.0);

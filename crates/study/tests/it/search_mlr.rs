@@ -3,10 +3,10 @@
 //! but proptest's own.
 
 use measure::{FrameRate, Nanos};
-use method::search::{
+use proptest::prelude::*;
+use study::search::{
     Attempt, FailedBy, Goal, GoalName, GoalResult, LoadRange, MlrSearch, Search, Seen, Step, begin,
 };
-use proptest::prelude::*;
 
 const MAX: FrameRate = FrameRate(1_000_000.0);
 const RANGE: LoadRange = LoadRange { min: FrameRate(2.0), max: MAX };

@@ -5,9 +5,9 @@
 
 use crate::model::{Bed, Model, Way, bench};
 use measure::{FrameMix, FrameSize};
-use method::{ForwardingSpec, ForwardingTest, LatencySpec, SpecProblem, StudySpec};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use study::{ForwardingSpec, ForwardingTest, LatencySpec, SpecProblem, StudySpec};
 use trial::Testbed as _;
 use trial::{Backend, FlowKind, Headers, IpVersion, Path, Spread, Subject};
 
@@ -288,9 +288,9 @@ mod campaigns {
 
     use measure::Nanos;
     use measure::comparison::Decision;
-    use method::comparison::{Level as Of, MARGIN, Side, compare, per_block};
-    use method::study::campaign::{CampaignSpec, Factor, Level, Limits, Means, StopRule, allowed};
     use scripted::{Script as _, Scripted};
+    use study::campaign::{CampaignSpec, Factor, Level, Limits, Means, StopRule, allowed};
+    use study::comparison::{Level as Of, MARGIN, Side, compare, per_block};
     use trial::Trial;
 
     use super::*;
@@ -327,8 +327,8 @@ mod campaigns {
         CampaignSpec {
             cells: allowed(&factors, &limits),
             factors,
-            blocks: method::Blocks::known(8),
-            repetitions: method::study::campaign::Repetitions::known(1),
+            blocks: study::Blocks::known(8),
+            repetitions: study::campaign::Repetitions::known(1),
             stop: StopRule::default(),
             studies: vec![StudySpec::Latency(latency)],
         }

@@ -5,10 +5,10 @@
 
 use crate::model::{self, Bed, Model, Stamping, datagrams::TAIL_NS};
 use measure::{FrameMix, FrameSize, Nanos, Rate};
-use method::search::GoalName;
-use method::{ForwardingSpec, ForwardingTest, SearchKind, StudySpec, conformance};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
+use study::search::GoalName;
+use study::{ForwardingSpec, ForwardingTest, SearchKind, StudySpec, conformance};
 use trial::Testbed as _;
 use trial::record::Clocks;
 use trial::{Deed, Gate, Path, Schedule};
@@ -19,7 +19,7 @@ fn spec(tests: &[ForwardingTest]) -> ForwardingSpec {
         frames: vec![FrameSize::MIN.into()],
         tests: tests.to_vec(),
         link_rate: Some(Rate(1_000_000 * 8 * 84)),
-        blocks: method::Blocks::known(6),
+        blocks: study::Blocks::known(6),
         ..ForwardingSpec::quick()
     }
 }
@@ -85,8 +85,8 @@ fn the_latency_is_taken_at_the_throughput_found() {
     let mut model = Model::new().bed();
     let spec = ForwardingSpec {
         latency_percents: vec![
-            method::study::forwarding::LoadPercent::known(100),
-            method::study::forwarding::LoadPercent::known(50),
+            study::forwarding::LoadPercent::known(100),
+            study::forwarding::LoadPercent::known(50),
         ],
         ..spec(&[test])
     };
@@ -363,7 +363,7 @@ fn every_deviation_is_named() {
         conformance(spec, &model.topology, &figures)
     };
     let quick = clauses(&quick_suite(), &mut Model::new().bed());
-    let kept = |clauses: &[method::Clause], name: &str| {
+    let kept = |clauses: &[study::Clause], name: &str| {
         clauses.iter().find(|c| c.clause == name).unwrap_or_else(|| panic!("{name}")).conforms
     };
     for broken in [

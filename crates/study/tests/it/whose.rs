@@ -3,9 +3,9 @@
 //! ports, and four direct cables.
 
 use measure::change::{Detector, Repetition, Season, Settings};
-use method::comparison::{Doing, Path, whose};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use study::comparison::{Doing, Path, whose};
 
 const SEED: u64 = 20_261_125;
 const CHANGES: u32 = 200;

@@ -1,7 +1,7 @@
 //! `switchmark accept --testbed T --claims C`: does a device keep its data sheet?
 //!
 //! Owns its flags and the two rounds: all claims, then, in what is left of the budget, those that
-//! longer measuring would decide. What is planned and decided is `method::acceptance`'s.
+//! longer measuring would decide. What is planned and decided is `study::acceptance`'s.
 
 mod show;
 
@@ -12,11 +12,11 @@ use std::path::PathBuf;
 use agents::controller::Stop;
 use journal::Store;
 use measure::Nanos;
-use method::StudySpec;
-use method::acceptance::VERB;
-use method::acceptance::{self, Acceptance, Decided, Decision, Planned, SheetClaim};
-use method::study::xray::Bed;
 use page::numbers;
+use study::StudySpec;
+use study::acceptance::VERB;
+use study::acceptance::{self, Acceptance, Decided, Decision, Planned, SheetClaim};
+use study::xray::Bed;
 use trial::{Testbed as _, Topology};
 
 use super::hosts::{self, HostFlags, Looking};

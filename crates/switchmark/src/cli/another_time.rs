@@ -6,9 +6,9 @@
 use std::path::Path;
 
 use journal::Store;
-use method::StudySpec;
-use method::run::RunMeta;
-use method::study::{Blocks, Bypass};
+use study::StudySpec;
+use study::run::RunMeta;
+use study::{Blocks, Bypass};
 use trial::Topology;
 use trial::topology::AnotherTime;
 
@@ -69,7 +69,7 @@ fn allowed(topology: &Topology, studies: &[StudySpec]) -> Result<(), ConfigError
     }
     match studies.iter().find(|study| study.needs().bypass == Bypass::Beside) {
         Some(study) => refused(
-            format!("the study `{}` can't", study.name()),
+            format!("the study `{}` cannot", study.name()),
             "latency, forwarding and storage take it",
         ),
         None => Ok(()),

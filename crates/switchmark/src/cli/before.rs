@@ -7,9 +7,9 @@ use std::num::NonZero;
 use std::thread;
 
 use dataplane::affinity;
-use method::comparison::before_start;
-use method::{Estimate, StudySpec};
 use page::numbers;
+use study::comparison::before_start;
+use study::{Estimate, StudySpec};
 use trial::{Offloads, Topology};
 
 use super::memory::Need;
@@ -80,7 +80,7 @@ fn few_processors(studies: &[StudySpec], here: Processors) -> Vec<String> {
         let time = here.time();
         all.push(format!(
             "hosts and devices share {time:.2} of one: they hold each other up, and where a load \
-             can't be held its figure is a bound (*at least*)"
+             cannot be held its figure is a bound (*at least*)"
         ));
     }
     let parts = studies.iter().flat_map(StudySpec::parts);
@@ -199,7 +199,7 @@ pub fn rehearsed(request: &Request, topology: Option<&Topology>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use method::ForwardingSpec;
+    use study::ForwardingSpec;
 
     use super::*;
 
@@ -211,22 +211,14 @@ mod tests {
         let lines = |count, quota, senders| {
             few_processors(&studies(senders), Processors { count, quota }).len()
         };
-        assert_eq!(lines(2, None, method::study::forwarding::Senders::known(2)), 0);
+        assert_eq!(lines(2, None, study::forwarding::Senders::known(2)), 0);
+        assert_eq!(lines(1, None, study::forwarding::Senders::known(1)), 1, "one processor");
         assert_eq!(
-            lines(1, None, method::study::forwarding::Senders::known(1)),
-            1,
-            "one processor"
-        );
-        assert_eq!(
-            lines(16, Some(0.25), method::study::forwarding::Senders::known(1)),
+            lines(16, Some(0.25), study::forwarding::Senders::known(1)),
             1,
             "a quarter of one"
         );
-        assert_eq!(lines(16, Some(4.0), method::study::forwarding::Senders::known(16)), 0);
-        assert_eq!(
-            lines(2, None, method::study::forwarding::Senders::known(3)),
-            1,
-            "a sender too many"
-        );
+        assert_eq!(lines(16, Some(4.0), study::forwarding::Senders::known(16)), 0);
+        assert_eq!(lines(2, None, study::forwarding::Senders::known(3)), 1, "a sender too many");
     }
 }

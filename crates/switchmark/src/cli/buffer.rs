@@ -4,10 +4,10 @@
 //! their requests' to say.
 
 use measure::{Nanos, Rate};
-use method::StudySpec;
-use method::run::SweptValue;
-use method::study::buffer::Buffer;
-use method::study::depth::Depth;
+use study::StudySpec;
+use study::buffer::Buffer;
+use study::depth::Depth;
+use study::run::SweptValue;
 
 use super::options::Measuring;
 use super::run_request::Request;

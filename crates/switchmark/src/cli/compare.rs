@@ -1,7 +1,7 @@
 //! `switchmark compare RUN RUN`: which is better, how sure that is, and whether it is the device's
 //! doing.
 //!
-//! Never measures: both sides come from the journal. Never decides: that is `method::comparison`'s.
+//! Never measures: both sides come from the journal. Never decides: that is `study::comparison`'s.
 
 mod junit;
 mod sides;
@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 use journal::Store;
 use measure::Nanos;
-use method::comparison::{Baseline, Compared, MARGIN, Operation, Row, compare};
 use page::{Figure, Page};
 use serde_json::json;
+use study::comparison::{Baseline, Compared, MARGIN, Operation, Row, compare};
 
 use super::options::Data;
 use super::{Failure, Outcome, journals, output};

@@ -19,12 +19,12 @@ use device::Profile;
 use jiff::Timestamp;
 use journal::Store;
 use measure::{FrameMix, FrameSize, Nanos, Rate};
-use method::run::Accounting;
-use method::study::{Blocks, Precision, Streams, Tries};
-use method::{ForwardingSpec, ForwardingTest, LatencySpec, Load, StudySpec};
 use page::{Block, Document, Figure};
 use render::figures_json;
 use sim::{Cabling, HostModel};
+use study::run::Accounting;
+use study::{Blocks, Precision, Streams, Tries};
+use study::{ForwardingSpec, ForwardingTest, LatencySpec, Load, StudySpec};
 use trial::{Protocol, Schedule};
 
 use super::options::Data;

@@ -53,7 +53,7 @@ fn own() -> impl Iterator<Item = (&'static str, Status, &'static str)> {
 }
 
 /// Verbs that end with codes of a program that is not ours.
-const PASSED_ON: &str = "`lab exec` passes on its program's exit code; 127: there is no such program, 126: it can't be run.";
+const PASSED_ON: &str = "`lab exec` passes on its program's exit code; 127: there is no such program, 126: it cannot be run.";
 
 /// Verbs that leave nothing open: they show or write what is there.
 const PLAIN: &[&str] = &[

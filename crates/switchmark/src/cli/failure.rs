@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use agents::failed::Failed;
 use journal::StoreError;
 use lab::LabError;
-use method::SpecProblem;
+use study::SpecProblem;
 use trial::TestbedError;
 
 use super::Refused;

@@ -8,11 +8,11 @@ use std::num::NonZeroU16;
 
 use journal::Store;
 use journal::store::KeptFigures;
-use method::comparison::{Comparable, per_block};
-use method::numbered;
-use method::run::{ReportInput, RunMeta, TrialTotals};
-use method::study::{Finding, StudyPage};
 use page::{Caveat, Figure, Found, RowId};
+use study::comparison::{Comparable, per_block};
+use study::numbered;
+use study::run::{ReportInput, RunMeta, TrialTotals};
+use study::{Finding, StudyPage};
 use trial::RoundTrips;
 use trial::{Recorded, TestbedError, Trial, TrialRecord};
 

@@ -5,10 +5,10 @@
 //! option's own.
 
 use clap::{Arg, Command};
-use method::request::StudyRequest as _;
-use method::study::buffer::Buffer;
+use study::buffer::Buffer;
+use study::request::StudyRequest as _;
 
-use super::study;
+use super::studies;
 
 /// Options of other verbs than studies that their short help shows; a verb that is not listed shows
 /// all.
@@ -98,7 +98,7 @@ pub fn arranged(root: Command) -> Command {
 
 /// Verbs that measure, with the options that people use first.
 fn studies() -> Vec<(String, &'static [&'static str])> {
-    let mut all = study::first_options();
+    let mut all = studies::first_options();
     all.push(("buffer".to_owned(), Buffer::FIRST));
     all
 }

@@ -9,9 +9,9 @@ use import::Made;
 use jiff::Timestamp;
 use journal::Store;
 use measure::name;
-use method::run::{RunMeta, RunStatus};
-use method::{ImportedSpec, StudySpec};
 use page::{Figure, Key, UnreadLine};
+use study::run::{RunMeta, RunStatus};
+use study::{ImportedSpec, StudySpec};
 use trial::Topology;
 use trial::topology::{Device, DeviceKind};
 
@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     let stem = || Some(named?.file_stem()?.to_string_lossy().into_owned());
     if let Some(said) = args.device.as_ref().filter(|said| !name::is_name(said)) {
         return Err(
-            ConfigError::bare(format!("`{said}` can't be a device's name"), name::RULE).into()
+            ConfigError::bare(format!("`{said}` cannot be a device's name"), name::RULE).into()
         );
     }
     let stem = || stem().map(|stem| name::made_of(&stem));

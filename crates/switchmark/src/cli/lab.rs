@@ -121,7 +121,7 @@ fn hold(stop: &Stop, hosts: &mut Vec<(String, Child)>) -> Result<(), Failure> {
             match child.try_wait()? {
                 None => left.push((name, child)),
                 Some(status) => print_stderr(&format!(
-                    "warning: the process {} that stood in `{name}` ended ({status}); it can't be \
+                    "warning: the process {} that stood in `{name}` ended ({status}); it cannot be \
                      entered any more\nhint: Ctrl-C, and bring the lab up again\n",
                     child.id()
                 )),

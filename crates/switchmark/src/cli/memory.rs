@@ -4,10 +4,10 @@
 //! many flows.
 
 use measure::ByteCount;
-use method::StudySpec;
 use nix::sys::resource::{Resource, getrlimit};
 use page::Unit;
 use page::numbers;
+use study::StudySpec;
 use trial::Topology;
 
 use crate::config::ConfigError;

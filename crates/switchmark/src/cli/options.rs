@@ -7,9 +7,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use measure::{Nanos, Refused};
-use method::request::given::{Given, Value};
-use method::request::values::{Duration, HowLong};
 use serve::Listen;
+use study::request::given::{Given, Value};
+use study::request::values::{Duration, HowLong};
 
 /// Options of every verb that yields data.
 #[derive(Debug, Clone, Args)]

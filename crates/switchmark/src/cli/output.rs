@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use method::acceptance::{Acceptance, Decision};
-use method::comparison::Comparable;
-use method::run::{self, ReportInput, RunMeta, TrialAccount, TrialTotals};
-use method::{Conformance, StudySpec, numbered, sizes_in_words};
 use page::{Caveat, Document, Figure, Page};
 use render::{RunLabels, figures_json};
+use study::acceptance::{Acceptance, Decision};
+use study::comparison::Comparable;
+use study::run::{self, ReportInput, RunMeta, TrialAccount, TrialTotals};
+use study::{Conformance, StudySpec, numbered, sizes_in_words};
 use trial::Topology;
 
 use super::figures::StudyPages;

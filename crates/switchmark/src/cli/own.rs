@@ -8,7 +8,7 @@ use std::path::Path;
 
 use journal::RunSummary;
 use journal::store::MERGED;
-use method::run::RunStatus;
+use study::run::RunStatus;
 
 use super::lone;
 use crate::config::ConfigError;
@@ -47,7 +47,7 @@ pub fn tell_dead(run: &mut RunSummary) {
 
 #[cfg(test)]
 mod tests {
-    use method::run::RunStatus;
+    use study::run::RunStatus;
 
     use super::*;
 

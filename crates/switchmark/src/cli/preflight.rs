@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use measure::units::FRAMING_OCTETS;
 use measure::{FrameSize, Nanos};
-use method::StudySpec;
+use study::StudySpec;
 use trial::{PortRef, Protocol};
 
 use super::Failure;

@@ -1,7 +1,7 @@
 //! `switchmark prove`: measures random devices with known properties, and checks what was claimed.
 //!
 //! Owns its flags, the order of the worlds and what becomes of a wrong claim. What is claimed and
-//! when it is wrong is `method::prove`'s.
+//! when it is wrong is `study::prove`'s.
 
 mod budget;
 mod case;
@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 
 use agents::controller::Stop;
 use measure::Nanos;
-use method::Profile;
-use method::prove::{Certificate, Place};
-use method::request::given::Given;
 use page::Figure;
+use study::Profile;
+use study::prove::{Certificate, Place};
+use study::request::given::Given;
 
 use self::budget::Budget;
 use self::case::{Case, Kind, Study, World};

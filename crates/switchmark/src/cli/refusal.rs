@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use method::request::suggest;
+use study::request::suggest;
 
 use super::Refused;
 use super::exit::Status;

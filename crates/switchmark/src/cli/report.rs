@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use journal::Store;
-use method::run::{RunStatus, SweepPoint, TrialAccount, TrialTotals};
-use method::sweep::{Sweep, SweptRun};
+use study::run::{RunStatus, SweepPoint, TrialAccount, TrialTotals};
+use study::sweep::{Sweep, SweptRun};
 
 use super::figures::{self, Computed};
 use super::options::Data;

@@ -2,8 +2,8 @@
 //!
 //! Data alone: how it came about is the verbs' matter, how it is carried out the session's.
 
-use method::StudySpec;
-use method::acceptance::SheetClaim;
+use study::StudySpec;
+use study::acceptance::SheetClaim;
 
 use crate::config::resolved::Testbed as Place;
 

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use jiff::{Span, Timestamp};
 use journal::{BegunDeed, Merged, RunSummary, Store};
-use method::run::{RunStatus, SweepPoint};
 use page::{Cell, Listing};
 use serde::Serialize;
 use serde_json::json;
+use study::run::{RunStatus, SweepPoint};
 
 use super::options::Data;
 use super::{Failure, Outcome, journals, left_deeds, lone, output, own};

@@ -10,11 +10,11 @@ use agents::controller::{Stop, killed_at};
 use jiff::Timestamp;
 use journal::{Journal, Store};
 use measure::{Nanos, Refused};
-use method::acceptance::SheetClaim;
-use method::run::{RunMeta, RunStatus, SweepPoint, TrialTotals};
-use method::study::Known;
-use method::{Estimate, StudySpec, numbered};
 use page::Figure;
+use study::Known;
+use study::acceptance::SheetClaim;
+use study::run::{RunMeta, RunStatus, SweepPoint, TrialTotals};
+use study::{Estimate, StudySpec, numbered};
 use trial::RoundTrips;
 use trial::topology::AnotherTime;
 use trial::{Futile, Observed, Testbed, TestbedError, Topology};
@@ -101,7 +101,7 @@ pub fn not_rehearsed(measuring: &Measuring) -> Result<(), ConfigError> {
     if !measuring.dry_run {
         return Ok(());
     }
-    let message = "--dry-run: this makes several runs, and can't be told beforehand";
+    let message = "--dry-run: this makes several runs, and cannot be told beforehand";
     Err(ConfigError::bare(message, "ask it of one of them: `latency`, `forwarding`, `run PLAN`…"))
 }
 

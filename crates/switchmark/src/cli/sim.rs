@@ -7,7 +7,7 @@ pub(super) mod sweep;
 
 use std::path::{Path, PathBuf};
 
-use method::run::SweptValue;
+use study::run::SweptValue;
 
 use super::options::Measuring;
 use super::run_request::Request;

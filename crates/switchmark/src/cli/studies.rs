@@ -3,8 +3,8 @@
 //! Owns what they have in common. Which options a study has is its request's to say.
 
 use clap::Subcommand as _;
-use method::request::StudyRequest;
-use method::study_verbs;
+use study::request::StudyRequest;
+use study::study_verbs;
 
 use super::hosts::{self, HostFlags, Looking};
 use super::options::Measuring;

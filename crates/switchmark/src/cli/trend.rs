@@ -2,14 +2,14 @@
 //! much.
 //!
 //! Owns which runs are compared, and their names. Never measures, and never decides: that is
-//! `method::comparison`'s.
+//! `study::comparison`'s.
 
 use std::path::PathBuf;
 
 use journal::{RunSummary, Store};
-use method::comparison::{Cable, FEWEST_RUNS, MARGIN, Place, Series, Trend, Trends};
-use method::run::{RunMeta, RunStatus};
 use serde_json::json;
+use study::comparison::{Cable, FEWEST_RUNS, MARGIN, Place, Series, Trend, Trends};
+use study::run::{RunMeta, RunStatus};
 
 use super::compare::{name, share};
 use super::junit::{self, Case, Ended};

@@ -1,7 +1,7 @@
 //! `switchmark watch TESTBED`: monitors paths by short trials, and alerts on changes.
 //!
 //! Owns the flags, and which watch of the journal goes on. Never decides what changed: that is
-//! `method::watch`'s.
+//! `study::watch`'s.
 
 mod alerts;
 mod clock;
@@ -15,9 +15,9 @@ use journal::Store;
 use journal::store::WATCH;
 use measure::change::{Season, Settings};
 use measure::{FrameRate, FrameSize, Nanos};
-use method::run::{RunMeta, RunStatus};
-use method::watch::Watched;
-use method::watch::{MOST_WAYS, News, WatchSpec, Watcher, watched};
+use study::run::{RunMeta, RunStatus};
+use study::watch::Watched;
+use study::watch::{MOST_WAYS, News, WatchSpec, Watcher, watched};
 use trial::{PortRef, Testbed as _, Topology};
 
 use super::hosts::{self, HostFlags, Looking};

@@ -1,14 +1,14 @@
 //! `switchmark xray`: a device's data sheet, as a report and as a profile file: its twin.
 //!
 //! Owns its flags and the order: measure, write, and, where asked, measure the twin too. What
-//! becomes which key is `method`'s.
+//! becomes which key is `study`'s.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use agents::controller::Stop;
 use journal::Store;
-use method::study::xray::{self, DataSheet};
+use study::xray::{self, DataSheet};
 
 use super::options::{Data, Measuring};
 use super::output::{self, Finished};
@@ -98,7 +98,7 @@ fn sheet_header(run: &Finished, device: &str) -> String {
     for (name, value) in own.into_iter().flatten().filter(|(name, _)| of_itself(name)) {
         let _ = writeln!(out, "# {name}: {}", value.replace(['\r', '\n'], " "));
     }
-    for books in method::run::loss_sentences(&run.trials) {
+    for books in study::run::loss_sentences(&run.trials) {
         let _ = writeln!(out, "# {books}");
     }
     out

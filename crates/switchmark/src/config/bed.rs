@@ -4,7 +4,7 @@
 //! Owns nothing else. Never opens a testbed.
 
 use lab::{LabDevice, VmRole};
-use method::study::xray::Bed;
+use study::xray::Bed;
 use trial::Topology;
 use trial::topology::DeviceKind;
 

@@ -1,6 +1,6 @@
 //! Claims of a data sheet: `[[accept]]` in a claims file and in a plan, both read by this.
 //!
-//! Owns the keys and the two ways to state a claim. Whether one is kept is `method::acceptance`'s.
+//! Owns the keys and the two ways to state a claim. Whether one is kept is `study::acceptance`'s.
 
 mod explicit;
 mod words;
@@ -8,10 +8,10 @@ mod words;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use method::acceptance::SheetClaim;
-use method::request::given::Given;
-use method::study::fabric::Margin;
 use serde::Deserialize;
+use study::acceptance::SheetClaim;
+use study::fabric::Margin;
+use study::request::given::Given;
 use toml::{Spanned, Value};
 
 use super::models;

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use agents::fio_options::{self, Admitted};
 use measure::{Ranged as _, Refused};
-use method::study::storage::JobFile;
-use method::study::storage::job::{FioJob, READS, WRITES, octets, pattern, plain};
+use study::storage::JobFile;
+use study::storage::job::{FioJob, READS, WRITES, octets, pattern, plain};
 use trial::{Jobs, QueueDepth, ReadPercent};
 
 use super::source::{Fault, SourceText};

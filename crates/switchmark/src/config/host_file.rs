@@ -127,7 +127,7 @@ fn read_host(word: HostWord) -> Result<(ListedHost, bool), Fault> {
     testbed::reach_of(&Spanned::new(word.span.clone(), reach.clone()))?;
     match &port {
         Some(port) if !testbed::is_interface(port) => {
-            let message = format!("`{port}` can't be an interface");
+            let message = format!("`{port}` cannot be an interface");
             Err(Fault::new(word.span, message, "write HOST or HOST:PORT, such as node1:eth1"))
         }
         _ => Ok((ListedHost { reach, port }, is_count)),

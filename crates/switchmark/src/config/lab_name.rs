@@ -168,7 +168,7 @@ pub fn role_of(text: &str, span: Range<usize>) -> Result<VmRole, Fault> {
         "router" => Ok(VmRole::Router),
         other => Err(Fault::new(
             span,
-            format!("a virtual machine can't forward as `{other}`"),
+            format!("a virtual machine cannot forward as `{other}`"),
             suggest::hint(other, &["bridge", "router"]),
         )),
     }
@@ -371,7 +371,7 @@ pub fn finish(config: LabSpec, span: &Range<usize>) -> Result<LabSpec, Fault> {
             return Err(Fault::new(
                 span.clone(),
                 format!(
-                    "a queue of {queue} can't hold a frame of MTU {}: {least} octets",
+                    "a queue of {queue} cannot hold a frame of MTU {}: {least} octets",
                     config.mtu
                 ),
                 format!("give at least {least}B, or a smaller mtu"),
@@ -381,7 +381,7 @@ pub fn finish(config: LabSpec, span: &Range<usize>) -> Result<LabSpec, Fault> {
     if config.is_cable() && config.hosts % 2 == 1 {
         return Err(Fault::new(
             span.clone(),
-            format!("{} hosts can't be paired off by cables", config.hosts),
+            format!("{} hosts cannot be paired off by cables", config.hosts),
             "give an even number of hosts",
         ));
     }
@@ -524,7 +524,7 @@ mod tests {
             assert!(fault.message.contains(words), "{text}: {}", fault.message);
         };
         check("lab:vm-router", "needs a kernel");
-        check("lab:vm-hub,kernel=x", "can't forward as `hub`");
+        check("lab:vm-hub,kernel=x", "cannot forward as `hub`");
         check("lab:bridge,kernel=x", "has none");
         check("lab:vm-router+vm-bridge,kernel=x,name=y", "several");
         check("lab:vm-router,kernel=x,acceleration=xen", "`xen`");

@@ -54,7 +54,7 @@ impl ListedHosts {
     ) -> Result<Self, ConfigError> {
         const FLAG: &str = "--slurm";
         if !port.is_empty() && !is_interface(port) {
-            let fault = Fault::new(0..port.len(), format!("`{port}` can't be a port"), INTERFACE);
+            let fault = Fault::new(0..port.len(), format!("`{port}` cannot be a port"), INTERFACE);
             return Err(SourceText::argument(FLAG, port).locate(fault));
         }
         let named = NODE_LISTS.iter().find_map(|name| {
@@ -157,7 +157,7 @@ mod tests {
         check("", &[(now, "n1")], "at least two hosts", "salloc");
         check("", &[(now, "n[1-")], "never closed", "`]`");
         check("", &[(now, "n[1-2000]")], "2000 names", "at most 1024");
-        check("a/b", &[(now, "n[1-2]")], "can't be a port", "interface");
+        check("a/b", &[(now, "n[1-2]")], "cannot be a port", "interface");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use lab::{LabDevice, LabSpec};
 use measure::Rate;
-use method::study::{KnownDevice, LinkMtu, Outline};
+use study::{KnownDevice, LinkMtu, Outline};
 use trial::topology::Device;
 
 use super::resolved::{Source, Testbed};

@@ -6,11 +6,11 @@ mod campaign;
 
 use std::path::Path;
 
-use method::StudySpec;
-use method::acceptance::{self, SheetClaim};
-use method::study::{buffer, depth};
-use method::study_verbs;
 use serde::Deserialize;
+use study::StudySpec;
+use study::acceptance::{self, SheetClaim};
+use study::study_verbs;
+use study::{buffer, depth};
 use toml::Spanned;
 
 use super::claims::{self, AcceptTable};

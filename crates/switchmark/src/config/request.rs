@@ -1,12 +1,12 @@
 //! From what is asked of a study to the complete request on a resolved testbed.
 //!
 //! Owns that the files which a request names are read before. What is asked is the study's, and
-//! how it is stated `method::request`'s.
+//! how it is stated `study::request`'s.
 
 use std::path::Path;
 
-use method::StudySpec;
-use method::request::StudyRequest;
+use study::StudySpec;
+use study::request::StudyRequest;
 
 use super::{ConfigError, Fault, Testbed, fio_job, outline};
 

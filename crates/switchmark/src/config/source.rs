@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use measure::Refused;
-use method::request::given::{Place, RefusedAt};
+use study::request::given::{Place, RefusedAt};
 
 use crate::files;
 

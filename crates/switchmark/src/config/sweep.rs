@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use measure::{ByteCount, FrameRate, Nanos, Rate, UnitError};
-use method::run::SweptValue;
+use study::run::SweptValue;
 
 use super::source::Fault;
 use super::{sim_name, suggest};

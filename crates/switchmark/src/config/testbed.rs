@@ -254,7 +254,7 @@ fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {
         if !name::is_name(text) {
             return Err(Fault::new(
                 given.span(),
-                format!("`{text}` can't be the name of a {what}"),
+                format!("`{text}` cannot be the name of a {what}"),
                 name::RULE,
             ));
         }
@@ -279,7 +279,7 @@ fn names_are_unique(file: &TestbedFile) -> Result<(), Fault> {
             if !is_interface(port.name.get_ref()) {
                 return Err(Fault::new(
                     port.name.span(),
-                    format!("`{}` can't be an interface", port.name.get_ref()),
+                    format!("`{}` cannot be an interface", port.name.get_ref()),
                     "a port's name is its interface's: 1 to 15 octets, no slash, colon or blank",
                 ));
             }

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use method::request::given::HINT;
 use serde::de::DeserializeOwned;
+use study::request::given::HINT;
 use toml::Spanned;
 
 use super::source::{ConfigError, Fault, SourceText};

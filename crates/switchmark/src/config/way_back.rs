@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use measure::Refused;
-use method::StudySpec;
+use study::StudySpec;
 use trial::Subject;
 use trial::Topology;
 
@@ -55,7 +55,7 @@ fn no_way_back(device: &str, variant: &str) -> Refused {
 #[cfg(test)]
 mod tests {
 
-    use method::LatencySpec;
+    use study::LatencySpec;
     use trial::topology::{Device, DeviceKind};
 
     use super::*;

@@ -7,8 +7,8 @@ mod page;
 
 use measure::quantile::median;
 use measure::{FrameMix, FrameRate, FrameSize, Nanos};
-use method::Estimate;
 use serde::Serialize;
+use study::Estimate;
 use trial::record::DatagramsRecord;
 use trial::topology::{Pair, PortRef};
 use trial::{Backend, Datagrams, Flow, FlowKind, Gate, Phases, Schedule};

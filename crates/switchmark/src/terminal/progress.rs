@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use measure::Nanos;
-use method::{Estimate, trial_overhead};
+use study::{Estimate, trial_overhead};
 use trial::{Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 use super::screen;
@@ -234,7 +234,7 @@ impl Testbed for Watched<'_> {
         }
         self.spent += trial.phases.total();
         if let Some(omit) = self.seconds
-            && let Some(lines) = method::seconds::lines(trial, &record, omit)
+            && let Some(lines) = study::seconds::lines(trial, &record, omit)
         {
             self.wait.print(&lines);
         }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use measure::{FrameSize, Nanos, Rate};
-use method::{Background, BufferSpec, StudySpec};
+use study::{Background, BufferSpec, StudySpec};
 use switchmark::config::{ConfigError, SourceText, plan};
 
 fn read(table: &str) -> Result<BufferSpec, ConfigError> {
@@ -21,7 +21,7 @@ fn read(table: &str) -> Result<BufferSpec, ConfigError> {
 fn what_is_absent_comes_from_profile_and_testbed() {
     assert_eq!(
         read(""),
-        Ok(BufferSpec { mtu: method::study::buffer::Mtu::known(1500), ..BufferSpec::quick() })
+        Ok(BufferSpec { mtu: study::buffer::Mtu::known(1500), ..BufferSpec::quick() })
     );
     let spec = read(
         r#"

@@ -91,7 +91,7 @@ fn every_verb_has_help() {
 fn help_names_the_limits_of_stability_that_hold() {
     let output = run(&["buffer", "--help"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let limits = method::StabilityLimits::default();
+    let limits = study::StabilityLimits::default();
     for (option, default) in [
         ("--most-retransmits", limits.retransmits_per_gigabyte.get()),
         ("--most-variation", limits.variation.get()),

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use lab::{LabDevice, VmRole};
 use measure::Nanos;
-use method::{Profile, SearchKind, StudySpec};
 use proptest::prelude::*;
+use study::{Profile, SearchKind, StudySpec};
 use switchmark::config::hooks::{Ready, ReadyBy};
 use switchmark::config::resolved::Source;
 use switchmark::config::{ConfigError, SourceText, Testbed, lab_name, plan, testbed};

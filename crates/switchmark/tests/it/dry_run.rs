@@ -59,7 +59,7 @@ fn no_verb_sends_or_writes_anything_when_it_is_dry() {
         let ended = run(&all);
         let said = String::from_utf8_lossy(&ended.stdout).into_owned()
             + &String::from_utf8_lossy(&ended.stderr);
-        // A verb that can't tell beforehand refuses.
+        // A verb that cannot tell beforehand refuses.
         let (told, refused) = (said.contains("nothing was done"), said.contains("--dry-run"));
         assert_eq!(ended.status.code(), Some(if told { 0 } else { 2 }), "{verb}: {said}");
         assert!(told || refused, "{verb}: {said}");
@@ -80,7 +80,7 @@ fn no_verb_sends_or_writes_anything_when_it_is_dry() {
     assert_eq!(run(&lab).status.code(), Some(0));
 }
 
-/// A flag that a verb's studies can't take is refused with advice, and not listed.
+/// A flag that a verb's studies cannot take is refused with advice, and not listed.
 #[test]
 fn a_direct_cable_of_another_time_is_listed_where_it_can_be_taken() {
     let help = |verb: &str| {

@@ -71,7 +71,7 @@ fn all_that_was_there_is_there() {
     assert!(lost.is_empty(), "0.1 had {lost:#?}");
 }
 
-/// clap takes the first of two flags of one name, and the other can't be used.
+/// clap takes the first of two flags of one name, and the other cannot be used.
 #[test]
 fn no_verb_has_two_flags_of_one_name() {
     let root = Cli::command();

@@ -137,5 +137,5 @@ fn what_is_no_direct_cable_is_refused() {
     let args = ["fabric", "--testbed", &device, "--bypass", &cable];
     let refused = run(&store, &args);
     let text = String::from_utf8_lossy(&refused.stderr);
-    assert!(text.contains("the study `fabric` can't"), "{text}");
+    assert!(text.contains("the study `fabric` cannot"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! `serve` as its user has it: in a browser, beside a run that goes on, and where it can't be.
+//! `serve` as its user has it: in a browser, beside a run that goes on, and where it cannot be.
 //! Needs no root; pages are looked at where chromium is installed.
 
 mod beside;

@@ -174,13 +174,13 @@ fn the_journal_is_looked_through_and_cleared() {
     assert!(shown.contains("one: a"), "{shown}");
     // A run whose process is gone has died; one on another machine may go on.
     let journal = Store::open(&folder.0.path("j.db")).expect("a store");
-    journal.set_status(&first, &method::run::RunStatus::Running).expect("writable");
+    journal.set_status(&first, &study::run::RunStatus::Running).expect("writable");
     assert_eq!(listed(&["--status", "died"]), [first.as_str()]);
     journal.held_by(&first, "elsewhere b r 1 1").expect("writable");
     assert_eq!(listed(&["--status", "running"]), [first.as_str()]);
     let refused = folder.run(&["runs", "rm", &first]);
     assert_eq!(refused.status.code(), Some(2), "{}", String::from_utf8_lossy(&refused.stderr));
-    journal.set_status(&first, &method::run::RunStatus::Interrupted).expect("writable");
+    journal.set_status(&first, &study::run::RunStatus::Interrupted).expect("writable");
     let told = folder.json(&["runs", "prune", "--keep", "2", "--dry-run"]);
     assert_eq!(told["would_be_removed"][0]["id"].as_str(), Some(first.as_str()));
     assert_eq!(listed(&[]).len(), 3, "only told");
@@ -269,7 +269,7 @@ fn what_can_not_be_is_refused_where_it_stands() {
     check(&load, &["1Gbit / (8 * (64 + 20)) = 1488095 frames/s"]);
     let sweep = |values| ["sim", "profiles/sw.toml", "plan.toml", "--sweep", values];
     check(&sweep("buffer=1MiB..8MiB"), &["error: --sweep: ", "no step"]);
-    check(&sweep("buffer=1MiB,1KiB"), &["1KiB can't hold", "sim:profiles/sw.toml,buffer=1KiB"]);
+    check(&sweep("buffer=1MiB,1KiB"), &["1KiB cannot hold", "sim:profiles/sw.toml,buffer=1KiB"]);
     check(&sweep("uplink=1Gbit"), &["no device of `sw` has a group with an uplink"]);
     assert!(folder.store().is_none_or(|store| store.runs().expect("runs").is_empty()));
 }

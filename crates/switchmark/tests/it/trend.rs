@@ -1,5 +1,5 @@
 //! `trend` as its user runs it, over runs of the simulator: a slower device is found, an unchanged
-//! one is not, and what can't be looked at is refused.
+//! one is not, and what cannot be looked at is refused.
 
 use std::path::Path;
 use std::process::{Command, Output};

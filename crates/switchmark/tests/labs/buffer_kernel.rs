@@ -10,10 +10,10 @@ use agents::controller::{LiveTestbed, Stop};
 use crate::harness::{self, alone, switchmark};
 use lab::{LabDevice, LabSpec, PortLimit};
 use measure::{ByteCount, Rate};
-use method::DepthSpec;
-use method::study::Finding as _;
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric};
+use study::DepthSpec;
+use study::Finding as _;
 use switchmark::config::resolved::{Source, Testbed};
 
 const FRAME: f64 = 1518.0;
@@ -45,8 +45,8 @@ fn measure(limit: u64, rate: Rate, blocks: u32) -> Vec<Figure> {
         LiveTestbed::open_with(&place, Stop::new(), switchmark()).expect("the lab comes up");
     let study = DepthSpec {
         sizes: Vec::new(),
-        congested: method::study::depth::Congested::known(1),
-        blocks: method::Blocks::known(blocks),
+        congested: study::depth::Congested::known(1),
+        blocks: study::Blocks::known(blocks),
         ..DepthSpec::quick()
     };
     study.run(&mut testbed, 1).expect("every trial runs").rows()

@@ -7,9 +7,9 @@
 use agents::controller::{LiveTestbed, Stop};
 use lab::{LabDevice, LabSpec};
 use measure::{ByteCount, FrameSize, Nanos, Rate};
-use method::study::Finding as _;
-use method::{LatencySpec, Load, TcpDirection, TcpSpec};
 use page::{Figure, Key, Metric};
+use study::Finding as _;
+use study::{LatencySpec, Load, TcpDirection, TcpSpec};
 use switchmark::config::resolved::{Source, Testbed};
 use trial::Protocol;
 
@@ -53,14 +53,14 @@ fn the_loaded_delay_is_the_queue_over_the_rate() {
     let Some(_alone) = alone("the_loaded_delay_is_the_queue_over_the_rate", &[]) else { return };
     let mut testbed = open();
     let bulk =
-        Load::Bulk { streams: method::Streams::known(1), congestion_control: "reno".to_owned() };
+        Load::Bulk { streams: study::Streams::known(1), congestion_control: "reno".to_owned() };
     let spec = LatencySpec {
         protocols: vec![Protocol::Udp],
         sizes: vec![FrameSize::MIN],
         loads: vec![Load::Idle, bulk],
         load_directions: vec![TcpDirection::Forward, TcpDirection::Reverse],
         duration: Nanos::from_secs(4),
-        blocks: method::Blocks::known(3),
+        blocks: study::Blocks::known(3),
         ..LatencySpec::quick()
     };
     let figures = spec.run(&mut testbed, 1).expect("the trials run").rows();
@@ -100,7 +100,7 @@ fn tcp_alone_tells_the_queue() {
         omit: Nanos::from_millis(100),
         duration: Nanos::from_secs(4),
         interval: Nanos::from_millis(20),
-        blocks: method::Blocks::known(3),
+        blocks: study::Blocks::known(3),
         ..TcpSpec::quick()
     };
     let figures = spec.run(&mut testbed, 1).expect("the trials run").rows();

@@ -156,7 +156,7 @@ fn a_lab_is_entered_by_name_and_gone_after_its_end() {
         assert!(standing.iter().all(gone), "{standing:?}");
         until("no link is left in the machine itself", || links() <= before);
         let after = exec(Some(&lab), "h1", &["true"]);
-        assert_eq!(after.status.code(), Some(2), "{signal}: it can't be entered");
+        assert_eq!(after.status.code(), Some(2), "{signal}: it cannot be entered");
     }
 }
 

@@ -9,10 +9,10 @@ use std::time::Duration;
 use agents::controller::{LiveTestbed, Stop};
 use lab::{LabDevice, LabSpec};
 use measure::{ByteCount, Nanos, Rate};
-use method::{Arrangement, FabricSpec, StudySpec};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use page::{Figure, Key, Metric};
+use study::{Arrangement, FabricSpec, StudySpec};
 use switchmark::config::resolved::{Source, Testbed as Resolved};
 use trial::collective::Schedule;
 use trial::record::{FlowRecord, Outcome};
@@ -48,8 +48,8 @@ fn run(testbed: &mut LiveTestbed, collectives: &[Collective], size: u64) -> Vec<
         collective_sizes: vec![ByteCount(size)],
         interval: Nanos::from_millis(100),
         duration: Nanos::from_millis(200),
-        blocks: method::Blocks::known(1),
-        tries: method::Tries::known(1),
+        blocks: study::Blocks::known(1),
+        tries: study::Tries::known(1),
         ..FabricSpec::quick()
     };
     let study = StudySpec::Fabric(spec);

@@ -133,7 +133,7 @@ enum Way {
     NobodyHearsTheAnswer,
     /// Every pipe at once, in the middle of a frame.
     AllPipes,
-    /// It can't even say why.
+    /// It cannot even say why.
     TermWithoutStderr,
     /// Its port goes away with all pipes.
     PortVanishes,
@@ -374,7 +374,7 @@ fn a_setting_of_the_machine_is_one_agents() {
     assert_eq!(now(), larger(4096), "nobody put it back");
     let testbed = open(&LabDevice::Cable, None);
     let (_inside, mended) = Agent::start(&testbed);
-    assert_eq!(mended, Mended::default(), "that namespace can't write it, and says nothing else");
+    assert_eq!(mended, Mended::default(), "that namespace cannot write it, and says nothing else");
     let (_outside, mended) = Agent::outside();
     assert_eq!(mended.restored, [format!("{PATH} to {found}")]);
     assert_eq!(now(), found);

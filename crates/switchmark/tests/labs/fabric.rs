@@ -2,7 +2,7 @@
 //! emulated switch, against its simulation. Beside them what a sender sees of the same links.
 //!
 //! Needs root, and a machine that has nothing else to do: where floods are held up by other
-//! programs, it can't be told who shares what. More than six hosts take minutes, and belong to the
+//! programs, it cannot be told who shares what. More than six hosts take minutes, and belong to the
 //! long profile.
 
 use std::collections::BTreeSet;
@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use agents::controller::{LiveTestbed, Stop};
 use lab::{BridgesSpec, EmulatedSpec, Lab, LabDevice, LabSpec};
 use measure::{ByteCount, Nanos, Rate};
-use method::study::Finding as _;
-use method::{Arrangement, FabricSpec, Nodes, StudySpec};
 use page::{Caveat, Figure, Key, Metric};
+use study::Finding as _;
+use study::{Arrangement, FabricSpec, Nodes, StudySpec};
 use switchmark::config::resolved::{Source, Testbed as Resolved};
 use trial::Testbed;
 
@@ -30,8 +30,8 @@ fn spec() -> FabricSpec {
         messages: Vec::new(),
         duration: Nanos::from_millis(100),
         interval: Nanos::from_millis(100),
-        blocks: method::Blocks::known(1),
-        tries: method::Tries::known(1),
+        blocks: study::Blocks::known(1),
+        tries: study::Tries::known(1),
         infer: true,
         ..FabricSpec::quick()
     }
@@ -52,7 +52,7 @@ fn answer(figures: &[Figure]) -> &Figure {
     figures.iter().find(|f| f.metric == Metric::PortGroups).expect("an answer")
 }
 
-/// `1 1 2 2`: the group of each port; none where it says itself that it can't be told.
+/// `1 1 2 2`: the group of each port; none where it says itself that it cannot be told.
 fn groups(figures: &[Figure]) -> Option<String> {
     let answer = answer(figures);
     println!("{:?} groups: {:?} {:?}", answer.value, answer.conditions, answer.caveats);
@@ -175,7 +175,7 @@ pub fn said(testbed: &mut dyn Testbed, load: Nanos) -> Said {
         messages: Vec::new(),
         duration: load,
         interval: load / 10,
-        blocks: method::Blocks::known(6),
+        blocks: study::Blocks::known(6),
         ..FabricSpec::quick()
     };
     StudySpec::Fabric(spec.clone()).check(testbed.topology()).expect("a possible study");

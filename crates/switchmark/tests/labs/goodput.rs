@@ -7,9 +7,9 @@
 use agents::controller::{LiveTestbed, Stop};
 use lab::{LabDevice, LabSpec};
 use measure::{ByteCount, Nanos, Rate};
-use method::study::Finding as _;
-use method::{TcpDirection, TcpSpec};
 use page::{Key, Metric};
+use study::Finding as _;
+use study::{TcpDirection, TcpSpec};
 use switchmark::config::resolved::{Source, Testbed};
 
 use crate::harness::{Guest, alone, full, switchmark};
@@ -53,7 +53,7 @@ fn ours(testbed: &mut LiveTestbed, seed: u64) -> f64 {
         directions: vec![TcpDirection::Forward],
         omit: Nanos::from_secs(1),
         duration: Nanos::from_secs(2),
-        blocks: method::Blocks::known(1),
+        blocks: study::Blocks::known(1),
         ..TcpSpec::quick()
     };
     let figures = spec.run(testbed, seed).expect("the trials run").rows();

@@ -1,6 +1,6 @@
 //! What the end-to-end tests share: labs, trials, other people's programs inside a lab.
 //!
-//! Never retries, and never asserts a time. A test that can't run here says `skipped:` and why.
+//! Never retries, and never asserts a time. A test that cannot run here says `skipped:` and why.
 
 pub mod snmpd;
 pub mod spaces;
@@ -41,7 +41,7 @@ impl Drop for Alone {
     }
 }
 
-/// None where labs can't be built or a program is missing.
+/// None where labs cannot be built or a program is missing.
 pub fn alone(test: &str, programs: &[&str]) -> Option<Alone> {
     if lab::privilege() == lab::Privilege::None {
         eprintln!("skipped: {test} needs root to build a lab");

@@ -1,5 +1,5 @@
 //! A host that runs no agent of ours but `iperf3 -s`: TCP streams to and from it, counted as its
-//! own output counts them, and what it can't do refused before the first trial.
+//! own output counts them, and what it cannot do refused before the first trial.
 //!
 //! Needs root, iproute2 and iperf3: the hosts are namespaces, and the server is the real one.
 

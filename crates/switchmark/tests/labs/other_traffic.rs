@@ -10,9 +10,9 @@ use crate::harness::{
 };
 use lab::{LabDevice, LabSpec};
 use measure::{Nanos, Rate};
-use method::{LatencySpec, StudySpec};
 use page::Condition;
 use page::{Caveat, Key};
+use study::{LatencySpec, StudySpec};
 use switchmark::config::resolved::{Source, Testbed};
 use trial::record::Defect;
 use trial::topology::Pair;
@@ -95,8 +95,8 @@ fn figures_say_that_others_were_there() {
     let study = StudySpec::Latency(LatencySpec {
         protocols: vec![Protocol::Icmp],
         sizes: vec![harness::size(64)],
-        blocks: method::Blocks::known(1),
-        tries: method::Tries::known(1),
+        blocks: study::Blocks::known(1),
+        tries: study::Tries::known(1),
         ..LatencySpec::quick()
     });
     let told = |figure: &page::Figure| figure.caveats.contains(&Caveat::OtherTraffic);

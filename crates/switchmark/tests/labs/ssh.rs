@@ -216,7 +216,7 @@ impl Rack {
 
     /// Carries out a plan of a search and a fabric study at ports of 20 Mbit/s; holds what it found
     /// against that rate, and tells the run's name. On a machine that is busy with others the
-    /// search may answer that it can't tell, and in the long profile is asked again; it may never
+    /// search may answer that it cannot tell, and in the long profile is asked again; it may never
     /// answer wrong.
     fn four_hosts_run(&self, plan: &str) -> String {
         // A port passes rate / (8 * (frame size - 4)) frames a second (docs/reference).

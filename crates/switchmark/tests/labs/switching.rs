@@ -7,10 +7,10 @@ use agents::controller::{LiveTestbed, Stop};
 use crate::harness;
 use lab::{LabDevice, LabSpec};
 use measure::{FrameSize, Nanos};
-use method::study::Finding as _;
-use method::{SwitchTest, SwitchingSpec};
 use netlink::Netlink;
 use page::{Caveat, Figure, Key, Metric};
+use study::Finding as _;
+use study::{SwitchTest, SwitchingSpec};
 use switchmark::config::resolved::{Source, Testbed as Resolved};
 
 fn bridge(hosts: u16) -> LiveTestbed {
@@ -25,7 +25,7 @@ fn spec(tests: &[SwitchTest]) -> SwitchingSpec {
         frames: vec![FrameSize::MIN],
         duration: Nanos::from_millis(50),
         final_duration: Nanos::from_millis(100),
-        precision: method::Precision::known(0.1),
+        precision: study::Precision::known(0.1),
         ..SwitchingSpec::quick()
     }
 }
@@ -33,8 +33,8 @@ fn spec(tests: &[SwitchTest]) -> SwitchingSpec {
 /// The same with fewer steps, where no rate is asserted.
 fn rough(tests: &[SwitchTest]) -> SwitchingSpec {
     SwitchingSpec {
-        tries: method::Tries::known(1),
-        precision: method::Precision::known(0.3),
+        tries: study::Tries::known(1),
+        precision: study::Precision::known(0.3),
         ..spec(tests)
     }
 }
@@ -57,7 +57,7 @@ fn the_kernels_bridge_knows_as_many_addresses_as_it_is_limited_to() {
     let lab = testbed.lab().expect("a lab");
     lab.inside("bridge", limit).expect("enter the bridge").expect("limit it");
     let asked = SwitchingSpec {
-        stations: method::study::switching::Stations::known(1_000),
+        stations: study::switching::Stations::known(1_000),
         ..spec(&[SwitchTest::AddressCaching])
     };
     let figures = asked.run(&mut testbed, 1).expect("the testbed lives").rows();
@@ -107,8 +107,7 @@ fn a_dead_port_has_no_figure_and_the_others_keep_theirs() {
     assert_eq!(found[0].value, None, "{found:#?}");
     assert!(found[0].caveats.contains(&Caveat::NoValidTrial));
     // The two ports that live are enough for the same test.
-    let two =
-        SwitchingSpec { ports: method::study::switching::PortCount::known(2), ..rough(&tests) };
+    let two = SwitchingSpec { ports: study::switching::PortCount::known(2), ..rough(&tests) };
     let alive = two.run(&mut testbed, 1).expect("it lives").rows();
     let most = of(&alive, Metric::Received);
     assert!(most[0].value.is_some_and(|rate| rate > 0.0), "{most:#?}");

@@ -15,10 +15,10 @@ use crate::harness::{
 };
 use lab::LabDevice;
 use measure::{ByteCount, FrameRate, Nanos, Rate};
-use method::StorageSpec;
-use method::study::Finding as _;
 use page::Condition;
 use page::{Figure, Key, Metric};
+use study::Finding as _;
+use study::StorageSpec;
 use trial::{
     Backend, FlowKind, Gate, Pattern, Protocol, Reception, Schedule, ServedMemory, Storage,
 };
@@ -250,7 +250,7 @@ fn throughput(octets: u64, seed: u64) -> serde_json::Value {
 }
 
 /// The same through the program, as its user runs it. On a machine that others keep busy it may
-/// answer that it can't tell, and in the full profile is asked again; it may never answer wrong.
+/// answer that it cannot tell, and in the full profile is asked again; it may never answer wrong.
 /// Frames of 1518 octets are `rfc2544`'s but for the full profile.
 #[test]
 fn forwarding_finds_the_rate_of_a_token_bucket() {
@@ -357,7 +357,7 @@ fn fio_and_nbdkit_tell_the_same() {
     assert!(seen.fio.as_ref().is_some_and(|text| text.contains("fio version")));
 }
 
-/// What would be written over, is missing or can't be looked into is refused before anything is
+/// What would be written over, is missing or cannot be looked into is refused before anything is
 /// sent.
 #[test]
 fn a_storage_that_is_somebodys_is_left_alone() {
@@ -425,7 +425,7 @@ fn predicted_and_observed_agree(delay: Nanos) {
     for device in [LabDevice::Bridge, LabDevice::Router] {
         let mut testbed = open(&device, None);
         let spec = StorageSpec {
-            blocks: method::Blocks::known(10),
+            blocks: study::Blocks::known(10),
             ..StorageSpec::quick(storage_job(delay))
         };
         let figures = spec.run(&mut testbed, 7).expect("the testbed lives").rows();

@@ -1,4 +1,4 @@
-//! Testbeds that can't work: each is refused before the first trial, or its fault is named, with
+//! Testbeds that cannot work: each is refused before the first trial, or its fault is named, with
 //! the place in its file and the one command that mends it.
 //!
 //! Needs root and iproute2: the hosts are namespaces, and what is broken is broken with `ip`, `tc`,

@@ -114,7 +114,7 @@ mod tests {
         let refused = tight.admit(GIB, "`/f`", "its file system", "give a smaller `size`");
         assert_eq!(
             refused.unwrap_err().to_string(),
-            "1.0 GiB for `/f` was asked for, and can't be had here: its file system has 100.0 MiB \
+            "1.0 GiB for `/f` was asked for, and cannot be had here: its file system has 100.0 MiB \
              free of 2.0 GiB, and 102.4 MiB of it stay free: give a smaller `size`"
         );
     }

@@ -97,7 +97,7 @@ pub(super) fn must_be_laid_out(job: &Storage) -> Result<bool, FlowError> {
     }
     match fs::metadata(path) {
         Ok(found) => check_found(job, &found).map(|()| false),
-        Err(_) if !is_free(path) => refuse("there is something that can't be looked into".into()),
+        Err(_) if !is_free(path) => refuse("there is something that cannot be looked into".into()),
         Err(_) => {
             let folder = path.parent().is_some_and(Path::is_dir);
             if !folder || path.starts_with("/dev") {
@@ -233,7 +233,7 @@ mod tests {
         check("gfapi", Path::new("file"), 100, false, Err("even where a job only reads"));
         let link = folder.join("link");
         std::os::unix::fs::symlink(&none, &link).unwrap();
-        check("psync", &link, 100, false, Err("can't be looked into"));
+        check("psync", &link, 100, false, Err("cannot be looked into"));
         check("exec", &full, 100, true, Err("not one of a storage's"));
         fs::remove_dir_all(&folder).unwrap();
     }

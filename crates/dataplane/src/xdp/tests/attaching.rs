@@ -33,7 +33,7 @@ fn without_a_taker_the_sender_is_not_here() {
     let far = cable.interface("h2");
     let accepting = cable.inside("h2", || accept_frames(&far)).expect("accept");
     assert!(takes());
-    // A counter can't come where a program is, and takes nothing away.
+    // A counter cannot come where a program is, and takes nothing away.
     let reserved = cable.inside("h2", || UdpSocket::bind((to, 0))).expect("reserve");
     match cable.inside("h2", || Counter::bind(&receiver_spec(&asked, to, from), &reserved)) {
         Err(Unfit::NotHere(why)) => assert!(why.contains("someone else"), "{why}"),

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use method::watch::{Family, Quantity};
 use serde_json::Value;
+use study::watch::{Family, Quantity};
 use yaml_rust2::YamlLoader;
 
 use crate::exposition::Kind;

@@ -120,7 +120,7 @@ impl<'a> Channel<'a> {
         self.now = self.now.max(end);
     }
 
-    /// Until everything offered has been acknowledged; false if it isn't by `end`.
+    /// Until everything offered has been acknowledged; false if it is not by `end`.
     pub fn finish(&mut self, octets: u64, end: Picos) -> bool {
         while self.reading().acked.0 < octets && self.step(end) {}
         self.reading().acked.0 == octets

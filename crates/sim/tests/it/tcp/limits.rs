@@ -55,7 +55,7 @@ fn a_small_receive_window_is_the_limit_and_is_said_to_be() {
     assert_eq!(reading.busy, channel.now);
     let stalled = (reading.rwnd_limited - before.rwnd_limited).as_secs_f64() / 10.0;
     assert!(stalled > 0.95, "{stalled}");
-    // The congestion window isn't used, so it doesn't grow (RFC 7661).
+    // The congestion window is not used, so it does not grow (RFC 7661).
     assert!(reading.cwnd.0 <= 2 * window + 20 * 1448, "{}", reading.cwnd);
     assert!(reading.min_rtt >= ms(20) && reading.min_rtt < ms(21), "{}", reading.min_rtt);
 }
@@ -100,7 +100,7 @@ fn a_rest_takes_the_window_back() {
     let (large, busy) = (channel.reading().cwnd.0, channel.reading().busy);
     assert!(large > 500 * 1448, "{large}");
     channel.run(ms(20_000));
-    assert_eq!(channel.reading().busy, busy, "a rest isn't busy");
+    assert_eq!(channel.reading().busy, busy, "a rest is not busy");
     let before = channel.segments;
     channel.offer(total);
     assert_eq!(channel.segments - before, 10, "the first window again");

@@ -4,8 +4,8 @@
 use measure::reading::StreamPoint;
 use page::{Block, Picture, Unit};
 
-use crate::study::view::Who;
-use crate::study::view::streams::{self, Case};
+use crate::view::Who;
+use crate::view::streams::{self, Case};
 
 /// All cases over time, one line each; then each case's sums and folded table. `rate` is the
 /// link's, in bits a second, and converts queueing delay to octets.

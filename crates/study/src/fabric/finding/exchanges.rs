@@ -16,7 +16,7 @@ use super::super::rounds::{
 use super::super::scene::{Cell, Round, Scene, UNKNOWN};
 use super::super::{Arrangement, FabricSpec};
 use super::Measured;
-use crate::study::Row;
+use crate::Row;
 use crate::verdict::{Driven, Evidence, RateEvidence, Rates};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::Carrier;

@@ -2,7 +2,7 @@
 //! rounds.
 //!
 //! Owns the reference of the non-blocking answer, so that a slow host is no blocked pair. The best
-//! round of a port is chosen by the other repetitions, so that chance doesn't raise it. Never
+//! round of a port is chosen by the other repetitions, so that chance does not raise it. Never
 //! judges.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -9,8 +9,8 @@ use measure::blocks::BlockEstimate;
 use super::super::infer::{Bound, Fault, Finding, Group, Inferred, SURELY, Uplink};
 use super::super::scene::Scene;
 use super::Measured;
-use crate::study::{Row, Ways};
 use crate::verdict::{Evidence, Setting, Standing};
+use crate::{Row, Ways};
 use page::{AT_LEAST, Caveat, Condition, Figure, Key, Metric, Unit, phrase};
 
 /// Groups of a device's ports, as floods show them.

@@ -15,7 +15,7 @@ use super::super::cell::{Counted, Damage};
 use super::super::rounds::{CellPlace, Rounds};
 use super::Measured;
 use super::own::is_judged;
-use crate::study::rows::CONFIDENCE;
+use crate::rows::CONFIDENCE;
 
 /// Late messages of a scene's ports, and their damaged frames.
 #[derive(Debug, Default)]

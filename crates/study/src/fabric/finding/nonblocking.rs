@@ -18,7 +18,7 @@ use super::super::rounds::{CellPlace, Rounds, cables, most};
 use super::super::scene::{Cell, Scene};
 use super::Measured;
 use super::expected::{self, Expected};
-use crate::study::rows::CONFIDENCE;
+use crate::rows::CONFIDENCE;
 use crate::verdict::Evidence;
 use page::{Caveat, Condition, Figure, Key, Metric, Unit, phrase};
 

@@ -10,7 +10,6 @@ use measure::blocks::{BlockEstimate, paired_ratio};
 use measure::quantile::median;
 use page::{Condition, Figure, Key, Metric, Unit};
 use trial::PortRef;
-use trial::topology::Pair;
 
 use super::super::control::Control;
 use super::super::probe::Probed;
@@ -18,8 +17,8 @@ use super::super::scene::{FEWEST_PORTS, Scene};
 use super::Measured;
 use super::lossy::{Lateness, damaged_share};
 use super::own::{Of, OwnRates};
-use crate::study::Row;
-use crate::study::rows::CONFIDENCE;
+use crate::Row;
+use crate::rows::CONFIDENCE;
 
 /// A port that gets less than the others, whichever its partner.
 #[derive(Debug)]
@@ -222,7 +221,7 @@ impl Judge<'_> {
             matches!(sign.how, How::Exchanges | How::Sends | How::Receives | How::Delay)
         };
         let seed = self.measured.seed;
-        let link = self.scene.link_of(&Pair { from: port.port.clone(), to: port.port.clone() });
+        let link = self.scene.rate_of(&port.port);
         let alone =
             self.control.and_then(|control| control.alone_beside_others(&port.port, link, seed));
         let is_level = |ratio: BlockEstimate| {

@@ -7,24 +7,24 @@ use super::Uplink;
 
 /// Result of one flow of a flood.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::study::fabric) struct Flooded {
-    pub(in crate::study::fabric) from: usize,
-    pub(in crate::study::fabric) to: usize,
+pub(in crate::fabric) struct Flooded {
+    pub(in crate::fabric) from: usize,
+    pub(in crate::fabric) to: usize,
     /// Offered rate, in the slowest port's rates.
-    pub(in crate::study::fabric) offered: f64,
+    pub(in crate::fabric) offered: f64,
     /// Frames sent.
-    pub(in crate::study::fabric) sent: u64,
+    pub(in crate::fabric) sent: u64,
     /// Frames received.
-    pub(in crate::study::fabric) came: u64,
+    pub(in crate::fabric) came: u64,
     /// Receiving rate as a share of the sending rate.
-    pub(in crate::study::fabric) kept_up: f64,
+    pub(in crate::fabric) kept_up: f64,
     /// Sending time as a share of the receiving time.
-    pub(in crate::study::fabric) in_step: f64,
+    pub(in crate::fabric) in_step: f64,
 }
 
 /// Length of a flood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::study::fabric) enum Length {
+pub(in crate::fabric) enum Length {
     /// Length of a one-to-one round.
     Round,
     /// Length for a sink with this number of senders, to receive enough frames of each.
@@ -32,7 +32,7 @@ pub(in crate::study::fabric) enum Length {
 }
 
 /// Runner of floods.
-pub(in crate::study::fabric) trait Floods {
+pub(in crate::fabric) trait Floods {
     /// Floods from each first port to its second, all at once; `None` if the trial is unusable.
     fn flood(
         &mut self,
@@ -54,19 +54,19 @@ pub(in crate::study::fabric) trait Floods {
 
 /// Finding and its cost.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::study::fabric) struct Inferred {
-    pub(in crate::study::fabric) finding: Finding,
+pub(in crate::fabric) struct Inferred {
+    pub(in crate::fabric) finding: Finding,
     /// Number of floods.
-    pub(in crate::study::fabric) trials: u64,
+    pub(in crate::fabric) trials: u64,
     /// Ports without results, with the fault.
-    pub(in crate::study::fabric) missing: Vec<(usize, Fault)>,
+    pub(in crate::fabric) missing: Vec<(usize, Fault)>,
     /// Share that local traffic kept while no flow left its group; `None` if not measured.
-    pub(in crate::study::fabric) local_share: Option<f64>,
+    pub(in crate::fabric) local_share: Option<f64>,
 }
 
 /// Finding of the floods.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::study::fabric) enum Finding {
+pub(in crate::fabric) enum Finding {
     /// Too few ports responded.
     Nothing,
     /// No uplink is short.
@@ -98,14 +98,14 @@ pub(in crate::study::fabric) enum Finding {
 
 /// Ports that share an uplink.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::study::fabric) struct Group {
-    pub(in crate::study::fabric) ports: Vec<usize>,
-    pub(in crate::study::fabric) uplink: Uplink,
+pub(in crate::fabric) struct Group {
+    pub(in crate::fabric) ports: Vec<usize>,
+    pub(in crate::fabric) uplink: Uplink,
 }
 
 /// Fault of a port without results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::study::fabric) enum Fault {
+pub(in crate::fabric) enum Fault {
     /// Nothing that it sent arrived anywhere.
     Mute,
     /// Nothing arrived at it.

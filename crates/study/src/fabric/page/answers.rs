@@ -9,7 +9,7 @@ use super::super::finding::{
     FabricFinding, Nonblocking, PortGroups, SceneFinding, Share, ShareRange,
 };
 use super::super::infer::{Finding, Group, Inferred, SURELY, Uplink};
-use crate::study::view::stated;
+use crate::view::stated;
 
 /// Answers, one for each device.
 pub(super) fn nonblocking(found: &FabricFinding) -> Vec<Answer> {
@@ -145,7 +145,7 @@ fn structure(groups: &PortGroups) -> (String, String) {
             "not separated".to_owned(),
             format!(
                 "Flows are throttled, to {} in the worst of {trials} floods, but which ports share \
-                 an uplink can't be separated.",
+                 an uplink cannot be separated.",
                 words::percent(*share)
             ),
         ),

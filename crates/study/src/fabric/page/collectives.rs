@@ -5,7 +5,7 @@
 use page::{Answer, Cell, Table};
 
 use super::super::finding::{CollectiveFinding, FabricFinding, SceneFinding};
-use crate::study::view::stated;
+use crate::view::stated;
 
 const COLUMNS: [&str; 11] = [
     "device",
@@ -82,8 +82,8 @@ mod tests {
     use trial::{Collective, Subject};
 
     use super::*;
-    use crate::study::view::Who;
-    use crate::study::view::streams::Firsts;
+    use crate::view::Who;
+    use crate::view::streams::Firsts;
 
     fn collective(collective: Collective, size: u64) -> CollectiveFinding {
         let figure = |metric, unit, value| Figure::new(metric, unit, Some(value));

@@ -9,8 +9,8 @@ use page::{Axis, Block, Cell, Image, Picture, Plot, Point, Scale, Series, Table,
 use trial::record::{DatagramsRecord, Ends, FlowRecord};
 use trial::{Datagrams, Deed, Flow, FlowKind, Schedule, Spread, Trial, TrialRecord};
 
-use crate::study::failover::FailoverSpec;
-use crate::study::view::Who;
+use crate::failover::FailoverSpec;
+use crate::view::Who;
 
 /// Maximum number of port ranges in one cell.
 const MOST_RUNS: usize = 24;

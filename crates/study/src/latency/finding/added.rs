@@ -12,9 +12,9 @@ use super::super::cell::{CellData, MEDIAN, P99, POINTS, Sample};
 use super::measured::Measured;
 use super::rounds::InRounds;
 use super::{Added, AddedPoint};
-use crate::study::rows::{CONFIDENCE, Row};
-use crate::study::view::Values;
+use crate::rows::{CONFIDENCE, Row};
 use crate::verdict::{Delays, Evidence};
+use crate::view::Values;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 
 impl Measured<'_> {

@@ -7,9 +7,9 @@ use measure::quantile::median;
 use super::super::cell::{MEDIAN, P99, SHORTEST, Sample};
 use super::UnderLoad;
 use super::measured::Measured;
-use crate::study::capacity::full_frame;
-use crate::study::responsiveness::{self, FullFrame, Queue, per_minute};
-use crate::study::rows::Row;
+use crate::capacity::full_frame;
+use crate::responsiveness::{self, FullFrame, Queue, per_minute};
+use crate::rows::Row;
 use page::Figure;
 
 /// Round trips a minute of one block.

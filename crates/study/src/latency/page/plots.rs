@@ -9,8 +9,8 @@ use measure::{FrameSize, Histogram};
 use page::{Axis, Block, Image, Picture, Plot, Point, Scale, Series, Unit, words};
 
 use super::Trips;
-use crate::study::latency::finding::{LatencyCase, LatencyFinding, PathTrips};
-use crate::study::view::{Place, Who};
+use crate::latency::finding::{LatencyCase, LatencyFinding, PathTrips};
+use crate::view::{Place, Who};
 
 /// Points of a percentile plot that can be hovered over.
 const MARKED: [f64; 9] = [0.0, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999];

@@ -5,8 +5,8 @@
 use page::{Cell, Column, Figure, Listing, Room, Table, words};
 
 use super::Trips;
-use crate::study::latency::finding::{Added, LatencyFinding};
-use crate::study::rows::Direction;
+use crate::latency::finding::{Added, LatencyFinding};
+use crate::rows::Direction;
 
 /// Added latency, the cable's drift, RTTs and delay variation, as far as available.
 pub(super) fn delays(found: &LatencyFinding) -> Vec<Table> {

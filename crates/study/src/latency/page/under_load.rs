@@ -5,8 +5,8 @@
 use page::{Answer, words};
 
 use super::{Trips, labels, smallest};
-use crate::study::latency::finding::{LatencyFinding, UnderLoad};
-use crate::study::responsiveness;
+use crate::latency::finding::{LatencyFinding, UnderLoad};
+use crate::responsiveness;
 
 /// Answers, one for each device, protocol and direction of a TCP load, at the smallest frame.
 pub(super) fn answers(found: &LatencyFinding) -> Vec<Answer> {

@@ -5,9 +5,9 @@
 use measure::{Nanos, Rate};
 
 use super::{ForwardingSpec, ForwardingTest};
-use crate::study::Known;
-use crate::study::problem::{self, SpecProblem, out_of_range};
-use crate::study::ways::Ways;
+use crate::Known;
+use crate::problem::{self, SpecProblem, out_of_range};
+use crate::ways::Ways;
 use trial::topology::{Runs, Topology};
 use trial::{IpVersion, Reception};
 

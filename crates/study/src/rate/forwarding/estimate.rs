@@ -10,8 +10,8 @@ use super::super::sustained::{PACING_MARGIN, lasting, longer};
 use super::super::throughput::Terms;
 use super::frames::Frames;
 use super::{ForwardingSpec, ForwardingTest, back_to_back, loss_curve, reset};
+use crate::Estimate;
 use crate::search::{Attempt, Goal, LoadRange, Seen, Step};
-use crate::study::Estimate;
 use trial::topology::Topology;
 
 /// Share of the tester's rate that the usual device forwards.

@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 use measure::{FrameRate, Nanos, Rate, RateConvention};
 
 use super::super::pacing::PacingValues;
+use crate::rows::Direction;
 use crate::search::GoalName;
-use crate::study::rows::Direction;
-use crate::study::view::{Frames, Place, values};
+use crate::view::{Frames, Place, values};
 use page::{Figure, Key, phrase};
 
 pub(super) use curves::{Curve, Curves, Offered};

@@ -6,7 +6,7 @@ use measure::{FrameMix, FrameRate, FrameSize, Rate, RateConvention};
 
 use super::ForwardingSpec;
 use super::finding::{Lengths, RateValue};
-use crate::study::view;
+use crate::view;
 use page::{Conditions, Figure, Key, Unit};
 use trial::{Headers, IpVersion};
 

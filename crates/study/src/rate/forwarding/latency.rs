@@ -15,7 +15,7 @@ use super::super::counts::lost;
 use super::ForwardingTest;
 use super::finding::{DelayLoad, DelaySide, Delays, EachWay, LatencyCase};
 use super::rig::{ByDirection, Cell, Notes, Offer, Rig, each_way, set_direction};
-use crate::study::rows::{Row, too_few};
+use crate::rows::{Row, too_few};
 use crate::verdict::{Delays as DelayEvidence, Evidence};
 use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::record::{self, Clocks};

@@ -13,7 +13,7 @@ use super::super::sustained::Delivery;
 use super::ForwardingTest;
 use super::finding::{EachWay, LossAt, LossLoad, LossPoint};
 use super::rig::{Cell, Direction, Notes, Offer, Rig, directions, set_direction};
-use crate::study::Row;
+use crate::Row;
 use crate::verdict::{Evidence, LossCount, Losses};
 use page::{Caveat, Key, Metric, Unit};
 use trial::record::DatagramsRecord;

@@ -20,7 +20,7 @@ mod throughput;
 use page::{Block, Cell, Figure, Listing, Unit, Verdict, words};
 
 use super::finding::{ForwardingFinding, OneWay};
-use crate::study::view::{Finding, StudyPage, Topic};
+use crate::view::{Finding, StudyPage, Topic};
 use measure::FrameRate;
 
 impl Finding for ForwardingFinding {

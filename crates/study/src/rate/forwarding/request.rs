@@ -16,9 +16,7 @@ use crate::request::given::{
 use crate::request::values::{Duration, Length, frames_of, once, place_in};
 use crate::request::{StudyRequest, strict, subjects};
 use crate::search::GoalName;
-use crate::study::{
-    Between, Blocks, Directions, Outline, Precision, Profile, SpecProblem, StudySpec,
-};
+use crate::{Between, Blocks, Directions, Outline, Precision, Profile, SpecProblem, StudySpec};
 
 measure::ranged! {
     /// Ports or addresses that the frames of a flow use in turn.

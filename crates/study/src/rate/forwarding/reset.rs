@@ -12,8 +12,8 @@ use super::finding::{EachWay, Outages, ResetCase};
 use super::rig::{
     ByDirection, CONTROL, Cell, Direction, Notes, Offer, Rig, each_way, set_direction,
 };
-use crate::study::outage::{self, Outage, Resolution};
-use crate::study::rows::Row;
+use crate::outage::{self, Outage, Resolution};
+use crate::rows::Row;
 use crate::verdict::Evidence;
 use page::{Caveat, Figure, Key, Metric, Unit};
 use trial::record::DatagramsRecord;

@@ -9,14 +9,14 @@ use super::{
     ForwardingSpec, ForwardingTest, back_to_back, flood, latency, loss_curve, recovery, reset,
     throughput,
 };
-use crate::study::Session;
+use crate::Session;
 use trial::{Observed, Result, Testbed};
 
 /// Test of one cell of a subject.
 type OfCell<T> = fn(&mut Rig<'_, '_>, Cell) -> Result<T>;
 
 impl ForwardingSpec {
-    /// See [`crate::study::StudySpec::run`].
+    /// See [`crate::StudySpec::run`].
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<ForwardingFinding> {
         let (mut curves, mut loads) = (Curves::default(), Loads::default());
         let mut observed = Observed::new(testbed, |trial, record| {

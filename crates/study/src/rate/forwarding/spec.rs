@@ -7,7 +7,7 @@ use measure::{FrameMix, FrameSize, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use crate::search::GoalName;
-use crate::study::{
+use crate::{
     Agents, BLOCKS, Between, Blocks, Bypass, Needs, Precision, Profile, TRIES, Tries, Varied,
 };
 use trial::{Backend, Headers, Reception, Subject};

@@ -12,8 +12,8 @@ use super::super::throughput::{BYPASS_HEADROOM, Load, Purpose, Reach, Searched, 
 use super::finding::{Conditional, EachWay, GoalCase, LossAt, ThroughputCase};
 use super::rig::{Bucket, Cell, Direction, Found, Notes, Offer, Rig, set_direction};
 use super::{ForwardingSpec, ForwardingTest};
+use crate::rate::ask_as_search;
 use crate::search::{Goal, GoalName};
-use crate::study::rate::ask_as_search;
 use crate::verdict::Driven;
 use page::{Caveat, Key, Metric, Unit};
 use trial::Result;

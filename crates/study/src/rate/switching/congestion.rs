@@ -14,7 +14,7 @@ use super::super::counts::{Count, flooded, paused, tester_dropped};
 use super::SwitchTest;
 use super::finding::{CongestionCase, Egress, Rates};
 use super::rig::{Offer, Rig};
-use crate::study::Row;
+use crate::Row;
 use page::{Caveat, Key, Metric, Unit, Verdict};
 use trial::{Flow, Gate, Result, Schedule};
 

@@ -7,8 +7,8 @@ use measure::{FrameSize, Histogram};
 
 use super::super::counts::Count;
 use super::{Pattern, SwitchTest};
-use crate::study::Row;
-use crate::study::view::{Values, Who, values};
+use crate::Row;
+use crate::view::{Values, Who, values};
 use page::{Caveat, Figure, Key, Metric, Unit, phrase};
 
 /// Results of a switching study.

@@ -12,7 +12,7 @@ use super::super::counts::Count;
 use super::SwitchTest;
 use super::finding::{Delays, IncastCase};
 use super::rig::{Offer, Rig};
-use crate::study::session::Tried;
+use crate::session::Tried;
 use page::{Caveat, Key, Metric, Unit, phrase};
 use trial::record::FlowRecord;
 use trial::{Bulk, Flow, FlowKind, Gate, Result, Role, Schedule};

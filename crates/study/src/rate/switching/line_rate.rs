@@ -11,7 +11,7 @@ use super::finding::{Delays, LineRateCase, Rates};
 use super::rig::{Offer, Rig};
 use super::throughput::share;
 use super::{Pattern, SwitchTest};
-use crate::study::Row;
+use crate::Row;
 use crate::verdict::Driven;
 use page::{Caveat, Key, Metric, Unit};
 use trial::{Destination, Flow, Gate, Result};

@@ -14,8 +14,8 @@ use super::SwitchTest;
 use super::finding::{
     Cases, CongestionCase, DeviceFinding, PatternCase, Rates, SwitchingFinding, TestFinding,
 };
-use crate::study::line_share::{line_rate_of, share_in_words};
-use crate::study::view::{Finding, StudyPage, Topic, Who, line_rate, stated};
+use crate::line_share::{line_rate_of, share_in_words};
+use crate::view::{Finding, StudyPage, Topic, Who, line_rate, stated};
 use lines::lines;
 
 const LEAD: &str = "Rates are of all sending ports together. Throughput is the highest load of \
@@ -128,7 +128,7 @@ fn blocking(device: &DeviceFinding, case: &CongestionCase) -> Answer {
     } else if holds_back {
         "A congested port pauses its senders (PAUSE): no frame is lost."
     } else {
-        "A congested port drops what it can't take; a port beside it loses nothing."
+        "A congested port drops what it cannot take; a port beside it loses nothing."
     };
     let answer = stated(text.to_owned(), &case.blocking).stating(&case.backpressure);
     answer

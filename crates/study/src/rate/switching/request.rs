@@ -11,7 +11,7 @@ use super::{LearnRate, NoSuchTest, PortCount, Stations, SwitchTest, SwitchingSpe
 use crate::request::given::{Given, Place, RefusedAt, Value, ranged_values, set, values};
 use crate::request::values::{Duration, once, place_in};
 use crate::request::{StudyRequest, strict, subjects};
-use crate::study::{Between, Outline, Profile, SpecProblem, StudySpec};
+use crate::{Between, Outline, Profile, SpecProblem, StudySpec};
 
 ranged_values! { PortCount Stations LearnRate }
 

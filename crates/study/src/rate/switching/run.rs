@@ -8,12 +8,12 @@ use super::{
     SwitchTest, SwitchingSpec, addresses, broadcast, congestion, incast, line_rate, microburst,
     throughput,
 };
-use crate::study::Session;
+use crate::Session;
 use page::{Metric, Unit};
 use trial::{Result, Testbed};
 
 impl SwitchingSpec {
-    /// See [`crate::study::StudySpec::run`].
+    /// See [`crate::StudySpec::run`].
     pub fn run(&self, testbed: &mut dyn Testbed, seed: u64) -> Result<SwitchingFinding> {
         let topology = testbed.topology().clone();
         let session =

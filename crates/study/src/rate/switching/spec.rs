@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::addresses::estimate as addresses;
 use super::{Pattern, SearchRules, SwitchTest, suite};
-use crate::study::problem::{self, SpecProblem, out_of_range};
-use crate::study::ways::Ways;
-use crate::study::{
+use crate::problem::{self, SpecProblem, out_of_range};
+use crate::ways::Ways;
+use crate::{
     Between, Estimate, Known, Link, Needs, Precision, Profile, TRIES, Tries, Varied, pattern,
 };
 use trial::topology::{PortRef, Topology};

@@ -14,10 +14,10 @@ use super::super::throughput::{
 use super::finding::{PatternCase, Rates};
 use super::rig::{Offer, Rig};
 use super::{Pattern, SearchRules, SwitchTest, SwitchingSpec};
+use crate::rate::ask_as_search;
 use crate::search::{Goal, GoalName};
-use crate::study::rate::ask_as_search;
-use crate::study::{Row, Tried};
 use crate::verdict::{self, Driven};
+use crate::{Row, Tried};
 use page::{Caveat, Key, Metric, Unit};
 use trial::topology::Pair;
 use trial::{Flow, Gate, Result, Schedule};

@@ -6,14 +6,14 @@ use measure::FrameRate;
 use measure::quantile::median;
 use trial::validity::OFFERED_LOAD_TOLERANCE;
 
+use crate::Tried;
+use crate::rate::counts::{lost, lost_on_path, sent, slowest_sender, valid_flows};
+use crate::rate::sustained::{Delivery, FAR_OVER};
 use crate::search;
-use crate::study::Tried;
-use crate::study::rate::counts::{lost, lost_on_path, sent, slowest_sender, valid_flows};
-use crate::study::rate::sustained::{Delivery, FAR_OVER};
 
 /// Results of floods of one path.
 #[derive(Debug, Clone, Default)]
-pub(in crate::study::rate) struct Floods {
+pub(in crate::rate) struct Floods {
     /// Rate of the slowest sending port in each flood, in frames a second.
     pub(super) rates: Vec<f64>,
     /// Last flood far above the path's capacity: the result of a search at the tester's highest
@@ -27,7 +27,7 @@ pub(in crate::study::rate) struct Floods {
 
 impl Floods {
     /// Takes in a flood, if it is valid.
-    pub(in crate::study::rate) fn take(&mut self, tried: &Tried, precision: f64) {
+    pub(in crate::rate) fn take(&mut self, tried: &Tried, precision: f64) {
         let Some(flows) = valid_flows(tried) else { return };
         let rate = slowest_sender(tried);
         self.rates.push(rate.0);
@@ -50,18 +50,18 @@ impl Floods {
     }
 
     /// Maximum rate of each sending port; `None` without a valid flood.
-    pub(in crate::study::rate) fn most(&self) -> Option<FrameRate> {
+    pub(in crate::rate) fn most(&self) -> Option<FrameRate> {
         median(&self.rates).filter(|rate| *rate > 0.0).map(FrameRate)
     }
 
     /// True if no flood measured the tester.
-    pub(in crate::study::rate) const fn is_empty(&self) -> bool {
+    pub(in crate::rate) const fn is_empty(&self) -> bool {
         self.rates.is_empty()
     }
 
     /// Converts to the rules of earlier runs of patterns: the mean of the senders, and no flood
     /// that was held back.
-    pub(in crate::study::rate) fn of_patterns(mut self, mean: f64) -> Self {
+    pub(in crate::rate) fn of_patterns(mut self, mean: f64) -> Self {
         self.rates = vec![mean];
         self.limited.retain(|_| self.overload.is_some());
         self

@@ -93,7 +93,7 @@ fn what_the_tester_cannot_do_is_never_a_loss() {
     let result = run(goal(0.01), |a| {
         if a.rate.0 > 700_000.0 { Seen::BeyondTester { lossless: None } } else { counted(a, false) }
     });
-    assert_eq!(result.relevant_upper.expect("it can't reach the ceiling").by, FailedBy::Tester);
+    assert_eq!(result.relevant_upper.expect("it cannot reach the ceiling").by, FailedBy::Tester);
 }
 
 #[test]

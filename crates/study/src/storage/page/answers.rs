@@ -7,7 +7,7 @@ use page::{Answer, Figure, Gauge, Headline, MarkKind, Reply, Unit, Verdict, word
 use trial::record::StorageLocation;
 
 use super::super::finding::{Added, Operations, StorageCase, StorageFinding};
-use crate::study::view::stated;
+use crate::view::stated;
 
 /// Share of an operation's time below which the network is not the bottleneck.
 const STORAGE_BOUND: f64 = 0.05;

@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use page::{Answer, Gauge, MarkKind, Verdict, words};
 
 use super::{percent, rate};
-use crate::study::capacity::Of;
-use crate::study::responsiveness;
-use crate::study::tcp::TcpDirection;
-use crate::study::tcp::cell::HostLimit;
-use crate::study::tcp::finding::{HostBusy, Part, TcpCase, TcpFinding};
-use crate::study::view::{Place, Who, line_rate_rule};
+use crate::capacity::Of;
+use crate::responsiveness;
+use crate::tcp::TcpDirection;
+use crate::tcp::cell::HostLimit;
+use crate::tcp::finding::{HostBusy, Part, TcpCase, TcpFinding};
+use crate::view::{Place, Who, line_rate_rule};
 use trial::topology::Pair;
 
 /// Answers of the cases through devices, in their order.

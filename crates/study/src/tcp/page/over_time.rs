@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use page::{Block, Image, PALETTE, Picture, Series, Unit};
 use trial::record::BulkRecord;
 
-use crate::study::rows::Direction;
-use crate::study::tcp::cell::FirstFlow;
-use crate::study::tcp::finding::{Part, TcpCase, TcpFinding};
-use crate::study::view::{Place, Who, streams};
+use crate::rows::Direction;
+use crate::tcp::cell::FirstFlow;
+use crate::tcp::finding::{Part, TcpCase, TcpFinding};
+use crate::view::{Place, Who, streams};
 
 /// Factor above which a faster cable is left out, as it would hide the device's curve.
 const TOO_FAST: f64 = 10.0;

@@ -10,8 +10,8 @@ use trial::record::{BulkRecord, FlowRecord, HostUsage, StreamRecord, TrialRecord
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort, PortRef};
 use trial::{Bulk, Flow, FlowKind, Path, Subject, Topology, Trial};
 
-use crate::study::tcp::{TcpDirection, TcpSpec};
-use crate::study::view::{Finding as _, StudyPage, Values as _};
+use crate::tcp::{TcpDirection, TcpSpec};
+use crate::view::{Finding as _, StudyPage, Values as _};
 
 /// Goodput and waiting of each flow on a path.
 #[derive(Clone, Copy)]
@@ -95,7 +95,7 @@ impl Scenario {
         });
         let subject = |name: &&str| Subject { device: (*name).to_owned(), variant: None };
         let subjects = devices.iter().map(subject).collect();
-        let spec = TcpSpec { subjects, blocks: crate::study::Blocks::known(6), ..TcpSpec::quick() };
+        let spec = TcpSpec { subjects, blocks: crate::Blocks::known(6), ..TcpSpec::quick() };
         let mut finding = spec.run(&mut bed, 1).expect("every trial runs");
         CaseId::number(finding.values());
         finding.page()

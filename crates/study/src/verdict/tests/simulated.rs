@@ -1,7 +1,7 @@
 //! How often a verdict is wrong, and how often it is found: simulated, with a fixed seed. The
 //! tables are in docs/methods/verdicts.md.
 //!
-//! `cargo test --release -p method --lib verdict::simulated -- --nocapture`
+//! `cargo test --release -p study --lib verdict::simulated -- --nocapture`
 
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

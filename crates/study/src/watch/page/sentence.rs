@@ -112,7 +112,7 @@ pub(super) fn whose(spec: &WatchSpec, doing: &Doing) -> String {
     let cable =
         if has_cable { "; no direct cable changed" } else { "; no direct cable is watched" };
     match doing {
-        Doing::Nobody | Doing::Unclear => "Whose doing it is can't be told.".to_owned(),
+        Doing::Nobody | Doing::Unclear => "Whose doing it is cannot be told.".to_owned(),
         Doing::Device => format!("All ways through the device changed{cable}: the device's doing."),
         Doing::Uplink(name) => {
             format!("All ways across the uplink {name} changed, and no other{cable}.")

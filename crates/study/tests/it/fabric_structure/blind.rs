@@ -100,7 +100,7 @@ impl Blind {
         size.min(self.ports() - size) as f64 / self.uplinks[group] - 1.0
     }
 
-    /// Whether a group's own ports can't overfill its uplink by anything that matters.
+    /// Whether a group's own ports cannot overfill its uplink by anything that matters.
     fn is_wide(&self, group: usize) -> bool {
         self.groups[group].len() as f64 / self.uplinks[group] - 1.0 <= RESOLVED
     }

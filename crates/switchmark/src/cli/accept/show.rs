@@ -2,10 +2,10 @@
 //!
 //! Never decides, and words nothing that the report words.
 
-use method::acceptance::{Decided, Decision, VERB};
-use method::run::{self, ReportInput, RunMeta};
 use page::Document;
 use serde_json::json;
+use study::acceptance::{Decided, Decision, VERB};
+use study::run::{self, ReportInput, RunMeta};
 
 use super::{Accepted, Args};
 use crate::cli::Failure;

@@ -3,8 +3,8 @@
 //!
 //! Never decides; it only words.
 
-use method::comparison::{Baseline, Compared, Row};
 use page::{LEAST_CONFIDENCE, RANGE};
+use study::comparison::{Baseline, Compared, Row};
 
 use crate::cli::junit::{self, Case, Ended};
 

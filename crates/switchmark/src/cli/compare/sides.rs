@@ -4,10 +4,10 @@
 
 use journal::Store;
 use measure::{Nanos, UnitError};
-use method::StudySpec;
-use method::comparison::{Compared, Level, Side, is_compared, metric_label, subjects};
-use method::run::RunMeta;
 use page::{Answer, Figure, Page};
+use study::StudySpec;
+use study::comparison::{Compared, Level, Side, is_compared, metric_label, subjects};
+use study::run::RunMeta;
 use trial::Subject;
 
 use crate::cli::Failure;

@@ -3,12 +3,12 @@
 //! Owns the two devices and what is asked of them. Runs nothing: virtual time costs a few seconds.
 
 use measure::{ByteCount, Nanos};
-use method::request::given::Given;
-use method::study::buffer::Buffer;
-use method::study::depth::Depth;
-use method::study::{Blocks, Streams};
-use method::{Background, StudySpec};
 use sim::HostModel;
+use study::buffer::Buffer;
+use study::depth::Depth;
+use study::request::given::Given;
+use study::{Background, StudySpec};
+use study::{Blocks, Streams};
 
 use super::simulated;
 use crate::config::request;

@@ -5,8 +5,8 @@
 
 use device::profile::Group;
 use measure::{Nanos, Rate};
-use method::study::Blocks;
-use method::{Arrangement, FabricSpec, Nodes, StudySpec};
+use study::Blocks;
+use study::{Arrangement, FabricSpec, Nodes, StudySpec};
 use trial::Carrier;
 
 use crate::cli::Failure;

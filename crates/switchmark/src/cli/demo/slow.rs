@@ -3,9 +3,9 @@
 //! Owns the device, which cable it is, and the study. Never sends a packet.
 
 use measure::Nanos;
-use method::study::Blocks;
-use method::{Arrangement, FabricSpec, Nodes, StudySpec};
 use sim::HostModel;
+use study::Blocks;
+use study::{Arrangement, FabricSpec, Nodes, StudySpec};
 
 use super::simulated;
 use crate::config::resolved::Testbed;

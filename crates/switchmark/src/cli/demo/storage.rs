@@ -4,10 +4,10 @@
 //! packet.
 
 use measure::{ByteCount, Nanos};
-use method::StudySpec;
-use method::request::given::Given;
-use method::study::storage::Storage;
 use sim::HostModel;
+use study::StudySpec;
+use study::request::given::Given;
+use study::storage::Storage;
 use trial::{Jobs, QueueDepth};
 
 use super::simulated;

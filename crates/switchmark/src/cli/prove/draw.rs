@@ -12,7 +12,7 @@ mod latency;
 mod storage;
 mod switching;
 
-use method::Profile;
+use study::Profile;
 
 use super::case::{Case, Kind, Study, World};
 use super::chance::Chance;

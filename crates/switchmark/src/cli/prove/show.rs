@@ -4,8 +4,8 @@
 
 use std::fmt::Write as _;
 
-use method::prove::Certificate;
 use serde_json::json;
+use study::prove::Certificate;
 
 use super::{Args, Proof};
 use crate::cli::{Failure, output};

@@ -5,9 +5,9 @@
 use std::sync::mpsc::Sender;
 
 use agents::controller::Stop;
-use method::StudySpec;
-use method::comparison::{Comparable, MARGIN, Side, compare, per_block};
 use page::Figure;
+use study::StudySpec;
+use study::comparison::{Comparable, MARGIN, Side, compare, per_block};
 use trial::{Observed, Testbed, Topology, Trial, TrialRecord};
 
 use super::Proof;
@@ -85,7 +85,7 @@ fn compared(subject: &Recorded, reference: &Recorded) -> Result<Vec<Figure>, Fai
         },
     );
     let compared = compare(&subject, &reference, MARGIN);
-    Ok(compared.rows.iter().map(method::comparison::Row::figure).collect())
+    Ok(compared.rows.iter().map(study::comparison::Row::figure).collect())
 }
 
 /// A study over its testbed, with what it recorded.

@@ -2,11 +2,11 @@
 //!
 //! Owns the arithmetic, in the conventions of the device model. Never asks a study.
 
-use method::ForwardingTest;
-use method::prove::{Known, Truth};
-use method::search::GoalName;
 use page::Condition;
 use page::{Key, Metric, Unit};
+use study::ForwardingTest;
+use study::prove::{Known, Truth};
+use study::search::GoalName;
 
 /// Share of the line's rate below which a tester can determine a limit.
 const REACH: f64 = 0.9;

@@ -13,9 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use journal::RunSummary;
-use method::run::RunStatus;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serve::{Deed, Deeds, Kind, Possible, Source, Unavailable};
+use study::run::RunStatus;
 
 use super::folder::Folder;
 use super::journal::Journal;
@@ -203,7 +203,7 @@ fn interrupt(run: &str, holder: &str) -> Result<(), Unavailable> {
     // The held process cannot become another one between the check and the signal.
     let raw = i32::try_from(number).ok().and_then(Pid::from_raw);
     let Some(Ok(held)) = raw.map(|pid| pidfd_open(pid, PidfdFlags::empty())) else {
-        return failed("its process ended just now, or can't be held", elsewhere);
+        return failed("its process ended just now, or cannot be held", elsewhere);
     };
     if lone::number_here(holder) != Some(number) || !has_our_name(number) {
         return failed("the process that the journal names is no switchmark", elsewhere);

@@ -11,10 +11,10 @@ use jiff::Timestamp;
 use journal::progress::{Progress, Tracker};
 use journal::store::WATCH;
 use journal::{RunSummary, Store, StoreError};
-use method::run::{self, RunStatus};
 use page::Picture;
 use render::exposition::Family;
 use serve::{Listing, Source, Testbed, Unavailable, Watch};
+use study::run::{self, RunStatus};
 
 use super::metrics::{self, Figures, Part};
 use super::trouble::{broken, classify_failure};

@@ -7,9 +7,9 @@ use std::sync::{Mutex, PoisonError};
 
 use journal::store::WATCH;
 use journal::{RunSummary, Store};
-use method::run::RunStatus;
 use render::exposition::{self, Family, names};
 use serve::Unavailable;
+use study::run::RunStatus;
 
 use super::series;
 use super::trouble::{broken, classify_failure};

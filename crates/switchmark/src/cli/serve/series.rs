@@ -3,9 +3,9 @@
 //! Owns which word stands for which cause and culprit. Never decides what a change or an outage is.
 
 use measure::Nanos;
-use method::comparison::Doing;
-use method::watch::{Cause, Gap, Hour, News, Watched};
 use render::exposition::{WatchChange, WatchGap, WatchSeries, WatchTrials};
+use study::comparison::Doing;
+use study::watch::{Cause, Gap, Hour, News, Watched};
 
 /// Every cause, so that a counter is there before it first counts.
 const CAUSES: [Cause; 4] = [Cause::Suspended, Cause::ClockStep, Cause::Agents, Cause::Stopped];

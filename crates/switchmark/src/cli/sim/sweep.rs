@@ -10,9 +10,9 @@ use agents::controller::Stop;
 use jiff::Timestamp;
 use journal::Store;
 use measure::Nanos;
-use method::Estimate;
-use method::run::{SweepPoint, SweptValue, TrialAccount};
-use method::study::campaign::combinations;
+use study::Estimate;
+use study::campaign::combinations;
+use study::run::{SweepPoint, SweptValue, TrialAccount};
 use trial::TestbedError;
 
 use crate::cli::memory::Need;

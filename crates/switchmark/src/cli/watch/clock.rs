@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use agents::controller::Stop;
 use measure::Nanos;
-use method::watch::Reading;
 use nix::time::{ClockId, clock_gettime};
+use study::watch::Reading;
 
 /// Interval at which a wait checks for a stop.
 const SLICE: Duration = Duration::from_millis(200);

@@ -9,9 +9,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::Path;
 
-use method::run::RunMeta;
-use method::watch::{WatchSpec, round_takes};
 use page::numbers;
+use study::run::RunMeta;
+use study::watch::{WatchSpec, round_takes};
 
 use crate::speak;
 use crate::terminal::screen;

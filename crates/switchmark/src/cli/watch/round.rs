@@ -9,13 +9,13 @@ use agents::controller::Stop;
 use agents::protocol::describe_error;
 use journal::Store;
 use measure::Nanos;
-use method::comparison::Doing;
-use method::run::RunMeta;
-use method::watch::{
-    Budget, Came, Cause, Cost, Gap, News, Reading, Turn, Visit, WatchedWay, Watcher, of_news,
-};
 use page::numbers;
 use serde_json::json;
+use study::comparison::Doing;
+use study::run::RunMeta;
+use study::watch::{
+    Budget, Came, Cause, Cost, Gap, News, Reading, Turn, Visit, WatchedWay, Watcher, of_news,
+};
 use trial::{Testbed as _, TestbedError};
 
 use super::alerts::Alerts;

@@ -5,8 +5,8 @@
 use std::ops::Range;
 
 use measure::{ByteCount, FrameRate, Nanos, Rate};
-use method::acceptance::{About, Keeps, MEASURABLE, Measurable, SheetClaim};
 use page::{Condition, Key, Unit, phrase};
+use study::acceptance::{About, Keeps, MEASURABLE, Measurable, SheetClaim};
 use toml::{Spanned, Value};
 
 use super::AcceptTable;
@@ -54,7 +54,7 @@ pub(super) fn read(
         let key = Key::named(name.get_ref());
         if !CHOSEN.contains(&key) {
             let known: Vec<&str> = CHOSEN.iter().map(Key::as_str).collect();
-            let message = format!("a claim can't choose `{}`", name.get_ref());
+            let message = format!("a claim cannot choose `{}`", name.get_ref());
             let hint = suggest::hint(name.get_ref(), &known);
             return Err(Fault::new(name.span(), message, hint));
         }

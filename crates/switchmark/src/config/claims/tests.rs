@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::config::models::SHEETS;
-use method::acceptance::{Keeps, Reading};
 use page::{Key, Metric};
+use study::acceptance::{Keeps, Reading};
 
 fn sheet(text: &str) -> Result<Sheet, ConfigError> {
     resolve(&SourceText::file("sheet.toml", text), "sheet")
@@ -127,7 +127,7 @@ fn a_fault_is_shown_at_its_place() {
         (
             "metric = \"cell\"\nwhere = { nodes = 2 }\nat_most = \"9B\"",
             "nodes",
-            "can't choose",
+            "cannot choose",
             "known",
         ),
         ("metric = \"cell\"\nquantile = 0.5\nat_most = \"9B\"", "0.5", "no distribution", "leave"),

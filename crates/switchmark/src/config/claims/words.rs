@@ -6,9 +6,9 @@
 use std::ops::Range;
 
 use measure::{ByteCount, FrameRate, FrameSize, Nanos, Rate, Refused};
-use method::acceptance::{About, Keeps, Reading, SheetClaim};
-use method::request::given::Value as _;
 use page::{Key, Metric};
+use study::acceptance::{About, Keeps, Reading, SheetClaim};
+use study::request::given::Value as _;
 
 use crate::config::source::{Fault, Word};
 use crate::config::suggest;

@@ -6,15 +6,15 @@
 use std::collections::BTreeMap;
 
 use measure::{FrameSize, Nanos, Refused};
-use method::StudySpec;
-use method::request::given::{self, Given, Kind};
-use method::request::subjects;
-use method::request::values::unit;
-use method::study::Blocks;
-use method::study::campaign::{
+use serde::Deserialize;
+use study::Blocks;
+use study::StudySpec;
+use study::campaign::{
     AS_FOUND, CampaignSpec, Factor, Level, Limits, Means, Repetitions, StopRule, allowed,
 };
-use serde::Deserialize;
+use study::request::given::{self, Given, Kind};
+use study::request::subjects;
+use study::request::values::unit;
 use toml::{Spanned, Value};
 
 use crate::config::resolved::{Source, Testbed};
@@ -101,7 +101,7 @@ impl CampaignFile {
         Ok(StudySpec::Campaign(Box::new(CampaignSpec {
             factors,
             cells,
-            blocks: own.blocks.as_ref().map_or(method::study::BLOCKS, |blocks| blocks.value),
+            blocks: own.blocks.as_ref().map_or(study::BLOCKS, |blocks| blocks.value),
             repetitions: own
                 .repetitions
                 .as_ref()

@@ -4,10 +4,10 @@ mod fabric;
 mod switching;
 
 use clap::{Arg, ArgAction, Args, Command};
-use method::study::buffer::Buffer;
-use method::study::depth::Depth;
-use method::study::latency::Latency;
-use method::study_verbs;
+use study::buffer::Buffer;
+use study::depth::Depth;
+use study::latency::Latency;
+use study::study_verbs;
 
 use super::*;
 use crate::config::testbed;

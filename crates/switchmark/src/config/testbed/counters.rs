@@ -116,7 +116,7 @@ fn command(file: &SourceFile, words: &[Text], place: Range<usize>) -> Result<Acc
     }
     let counters = file.map.iter().map(|(counter, paths)| {
         if !name::is_name(counter) {
-            let message = format!("`{counter}` can't be the name of a counter");
+            let message = format!("`{counter}` cannot be the name of a counter");
             return Err(Fault::new(paths.span(), message, name::RULE));
         }
         let of = |text: &String| path(text, paths.span());

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use measure::{Nanos, name};
-use method::study::campaign::AS_FOUND;
 use serde::Deserialize;
+use study::campaign::AS_FOUND;
 use toml::Spanned;
 use trial::topology::{Device, DeviceKind, KnownDeed};
 
@@ -221,7 +221,7 @@ fn name_is_one(of: &str, given: &Text) -> Result<(), Fault> {
     if name::is_name(text) {
         return Ok(());
     }
-    Err(Fault::new(given.span(), format!("`{text}` can't be the name of a {of}"), name::RULE))
+    Err(Fault::new(given.span(), format!("`{text}` cannot be the name of a {of}"), name::RULE))
 }
 
 fn command(line: &Text) -> Result<String, Fault> {

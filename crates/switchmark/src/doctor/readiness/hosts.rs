@@ -147,7 +147,7 @@ pub(super) fn has(known: &Examination, capability: u32) -> bool {
 fn memlock(host: &str, known: &Examination) -> Finding {
     const CHECK: &str = "locked memory";
     match known.memlock {
-        None => Finding::new(host, CHECK, State::Unknown, "the limit can't be read"),
+        None => Finding::new(host, CHECK, State::Unknown, "the limit cannot be read"),
         Some(octets) if octets >= MEMLOCK_OCTETS => {
             Finding::new(host, CHECK, State::Good, "enough")
         }

@@ -43,7 +43,7 @@ fn a_hundred_readers_are_answered_again_and_again_in_the_same_memory() {
     let scratch = Scratch::new("serve-crowd");
     let [run, _] = two_runs(&scratch);
     let store = journal::Store::open(&scratch.path("j.db")).expect("a journal");
-    store.set_status(&run, &method::run::RunStatus::Running).expect("set");
+    store.set_status(&run, &study::run::RunStatus::Running).expect("set");
     store.held_by(&run, "elsewhere a b 1 1").expect("set");
     drop(store);
     let server = Server::new(&scratch, &[]);

@@ -109,7 +109,7 @@ fn a_signal_goes_to_nobody_but_the_run() {
     };
     let store = journal::Store::open(&scratch.path("j.db")).expect("a journal");
     let by_this_machine = store.summary(&one).expect("there").holder.expect("it has one");
-    store.set_status(&one, &method::run::RunStatus::Running).expect("set");
+    store.set_status(&one, &study::run::RunStatus::Running).expect("set");
     let server = Server::new(&scratch, &["--token-file", "token", "--allow-run"]);
     let bearer = format!("authorization: Bearer {TOKEN}");
     let origin = format!("origin: http://{}", server.host());
@@ -125,7 +125,7 @@ fn a_signal_goes_to_nobody_but_the_run() {
     let _ = bystander.kill();
     let _ = bystander.wait();
     // What was begun elsewhere, or what others may have written, is not gone on with.
-    store.set_status(&one, &method::run::RunStatus::Interrupted).expect("set");
+    store.set_status(&one, &study::run::RunStatus::Interrupted).expect("set");
     let resume = format!("POST /runs/{one}/resume");
     for elsewhere in ["merged", "elsewhere a b 1 1", "elsewhere a b 1 1 0123456789abcdef"] {
         store.held_by(&one, elsewhere).expect("set");

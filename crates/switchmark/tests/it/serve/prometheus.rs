@@ -13,7 +13,7 @@ use super::{Server, run, two_runs};
 use crate::program::prometheus::{Prometheus, is_there};
 use crate::program::{Scratch, wait_for};
 
-/// Buckets are so much wider than the one before: a quantile can't be told more closely.
+/// Buckets are so much wider than the one before: a quantile cannot be told more closely.
 const BUCKET: f64 = 1.189_207_2;
 
 fn printed(scratch: &Scratch, what: &str) -> String {

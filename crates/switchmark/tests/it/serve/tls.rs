@@ -90,7 +90,7 @@ fn a_pair_that_can_not_be_is_said_with_its_remedy() {
         ("own.pem", "open.key", &["the TLS key in open.key", "any user", "chmod o= open.key"]),
         ("own.pem", "other.key", &["key in other.key", "does not belong", "comes first"]),
         ("own.pem", "locked.key", &["key in locked.key", "is encrypted", "openssl pkey"]),
-        ("own.pem", "short.key", &["key in short.key", "can't be used", "2048"]),
+        ("own.pem", "short.key", &["key in short.key", "cannot be used", "2048"]),
         ("own.pem", "", &["--tls-key"]),
     ] {
         let both = ["--tls-certificate", certificate, "--tls-key", key];

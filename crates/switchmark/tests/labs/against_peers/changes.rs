@@ -40,7 +40,7 @@ type Method<'a> = &'a dyn Fn(&Given, usize, f64) -> Vec<usize>;
 #[ignore = "a benchmark: cargo xtask bench changes"]
 fn changes() {
     let Some(python) = jumpavg() else {
-        return eprintln!("skipped: jumpavg can't be had from PyPI with python3 -m pip");
+        return eprintln!("skipped: jumpavg cannot be had from PyPI with python3 -m pip");
     };
     println!(
         "30 days, a repetition every 10 min; {} series without and {} with a step; thresholds of the peers chosen on \

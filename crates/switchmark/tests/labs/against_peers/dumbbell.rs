@@ -167,7 +167,7 @@ const LIBRARIES: [&str; 6] = [
     "-lns3-core",
 ];
 
-/// Compiles the scenario; why not, where it can't be.
+/// Compiles the scenario; why not, where it cannot be.
 pub fn compile(scratch: &Scratch) -> Result<PathBuf, String> {
     if find("g++").is_none() {
         return Err("`g++` is not installed".into());

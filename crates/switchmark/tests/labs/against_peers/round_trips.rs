@@ -91,7 +91,7 @@ fn round_trips() {
     let mut testbed = open(&LabDevice::Bridge, None);
     compare(&mut testbed, "busy polling off");
     let Some(_busy) = BusyPolling::on() else {
-        println!("busy polling on: not tried, the kernel's setting can't be changed here");
+        println!("busy polling on: not tried, the kernel's setting cannot be changed here");
         return;
     };
     compare(&mut testbed, "busy polling on (net.core.busy_poll and busy_read: 50 µs)");

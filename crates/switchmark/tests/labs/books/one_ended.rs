@@ -406,7 +406,7 @@ fn an_end_that_tells_no_address_is_reached_by_a_stated_one() {
     }
 }
 
-/// What can't be counted is refused before anything is sent.
+/// What cannot be counted is refused before anything is sent.
 #[test]
 fn a_port_that_nobody_knows_is_refused() {
     const TEST: &str = "a_port_that_nobody_knows_is_refused";

@@ -48,7 +48,7 @@ pub struct Outcomes {
 }
 
 impl World {
-    /// The scenario's device in this world; none where it can't be such a device.
+    /// The scenario's device in this world; none where it cannot be such a device.
     pub fn open(self, scenario: &Scenario, name: &str) -> Option<Box<dyn Testbed>> {
         let plain = |device| LabSpec { mtu: scenario.mtu, bypass: false, ..LabSpec::new(device) };
         let lab = match self {

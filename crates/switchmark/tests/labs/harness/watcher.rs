@@ -98,7 +98,7 @@ fn all(seen: &mut BTreeSet<String>) {
 }
 
 /// What has this process's number in its name or descends from it. An orphan counts too: whose
-/// child it was can't be told any more, and the program never leaves one.
+/// child it was cannot be told any more, and the program never leaves one.
 fn own(seen: &mut BTreeSet<String>) {
     let me = std::process::id();
     let mark = format!("smt-{me}-");

@@ -177,7 +177,7 @@ impl Bed {
                     chain("ingress"),
                     chain("egress")
                 ),
-                // Also where there is none: whoever undoes it can't always tell.
+                // Also where there is none: whoever undoes it cannot always tell.
                 undo: format!(
                     "{nft} 'add table netdev hole{path}; delete table netdev hole{path}'"
                 ),

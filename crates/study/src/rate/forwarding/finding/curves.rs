@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::loads::datagrams;
-use crate::study::view::{Frames, Who};
+use crate::view::{Frames, Who};
 use trial::{Schedule, Trial, TrialRecord};
 
 /// Curves by frame size and path.

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use measure::{FrameRate, Histogram};
 
-use crate::study::view::{Frames, Who};
+use crate::view::{Frames, Who};
 use trial::record::{DatagramsRecord, FlowRecord};
 use trial::{Datagrams, FlowKind, Role, Schedule, Trial, TrialRecord};
 

@@ -5,9 +5,9 @@
 use measure::Nanos;
 
 use super::LONGER;
-use crate::study::rate::counts::{lost, sent};
-use crate::study::rate::pacing::starved;
-use crate::study::rate::sustained::{FAR_OVER, backlog};
+use crate::rate::counts::{lost, sent};
+use crate::rate::pacing::starved;
+use crate::rate::sustained::{FAR_OVER, backlog};
 use trial::record::DatagramsRecord;
 
 /// Rates of one block, in frames a second.

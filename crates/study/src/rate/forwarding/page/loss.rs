@@ -14,7 +14,7 @@ use page::{
 use super::super::ForwardingTest;
 use super::super::finding::{Curve, ForwardingFinding, LossLoad, Offered, OneWay, Traffic};
 use super::{listing, quantity};
-use crate::study::view::{Frames, Who};
+use crate::view::{Frames, Who};
 use measure::FrameRate;
 
 /// Maximum number of pictures; the table has all.

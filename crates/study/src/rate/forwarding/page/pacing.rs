@@ -13,8 +13,8 @@ use page::{
 
 use super::super::finding::{ForwardingFinding, Loads, LosslessLoad, Made, OneWay};
 use super::listing;
-use crate::study::rate::pacing::{PacingValues, QUANTILES};
-use crate::study::view::{Frames, Who};
+use crate::rate::pacing::{PacingValues, QUANTILES};
+use crate::view::{Frames, Who};
 
 /// Shares of gaps that can be hovered over.
 const MARKED: [f64; 6] = [0.01, 0.1, 0.5, 0.9, 0.99, 0.999];

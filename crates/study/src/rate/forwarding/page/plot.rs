@@ -10,7 +10,7 @@ use page::{Axis, Figure, Image, Picture, Plot, Point, Scale, Series, Unit, words
 
 use super::super::finding::{OneWay, Traffic};
 use super::rated::{Kind, Rated};
-use crate::study::view::{Frames, Who};
+use crate::view::{Frames, Who};
 
 /// Identity of a line's points: the device or cable, and the hosts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,10 +5,10 @@
 use page::{Answer, Bound, Caveat, Figure, Gauge, MarkKind, Verdict, words};
 
 use super::super::finding::{FloodCounts, GoalCase, OneWay, RateValue, Traffic};
+use crate::line_share::line_rate_of;
 use crate::search::GoalName;
-use crate::study::line_share::line_rate_of;
-use crate::study::view::{line_rate, stated};
 use crate::verdict::TESTER_SHARE;
+use crate::view::{line_rate, stated};
 
 /// Kind of rate; two goals are two quantities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

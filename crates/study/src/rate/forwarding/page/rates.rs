@@ -12,8 +12,8 @@ use super::super::finding::{ForwardingFinding, Lengths, Traffic};
 use super::rated::Rated;
 use super::{bounded, flood, listing, plot, throughput};
 use crate::explain::explain_size;
-use crate::study::line_share::share_in_words;
-use crate::study::view::Frames;
+use crate::line_share::share_in_words;
+use crate::view::Frames;
 
 /// Number of rows above which a table of the same rates in bits is folded.
 const MOST_OPEN: usize = 12;

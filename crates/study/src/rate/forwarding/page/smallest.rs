@@ -10,7 +10,7 @@ use page::{Answer, Bound, Figure, Gauge, MarkKind};
 
 use super::super::finding::{OneWay, Traffic};
 use super::rated::Rated;
-use crate::study::view::{Frames, Who, stated};
+use crate::view::{Frames, Who, stated};
 
 /// Number of sizes up to which all are shown; with more, only the smallest, the largest and the
 /// mixes.

@@ -10,8 +10,8 @@ use measure::{FrameSize, Nanos};
 use super::super::SwitchingSpec;
 use super::trials::{FRAMES_TO_EACH, SILENT, Speech, TEST_RATE};
 use super::{OWN, capacity, learning};
+use crate::Estimate;
 use crate::search::{Answer, Within, largest};
-use crate::study::Estimate;
 use trial::Destination;
 use trial::topology::Topology;
 

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use measure::Rate;
-use method::Profile;
-use method::prove::{Known, Truth};
 use page::Condition;
 use page::{Key, Metric, Unit};
+use study::Profile;
+use study::prove::{Known, Truth};
 
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;

@@ -4,9 +4,9 @@
 use std::fmt::Write as _;
 
 use measure::Rate;
-use method::Profile;
-use method::prove::{Known, Truth};
 use page::{Condition, Key, Metric, Unit};
+use study::Profile;
+use study::prove::{Known, Truth};
 
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;

@@ -2,8 +2,8 @@
 
 use measure::units::FRAMING_OCTETS;
 use measure::{FrameSize, Rate};
-use method::search::GoalName;
-use method::{ForwardingTest, Profile, SearchKind};
+use study::search::GoalName;
+use study::{ForwardingTest, Profile, SearchKind};
 
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;

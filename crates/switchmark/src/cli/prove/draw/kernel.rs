@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use lab::{Policer, RandomLoss, Shaper};
 use measure::units::FRAMING_OCTETS;
 use measure::{ByteCount, FrameRate, Rate};
-use method::search::GoalName;
-use method::{ForwardingTest, Profile, SearchKind};
+use study::search::GoalName;
+use study::{ForwardingTest, Profile, SearchKind};
 use trial::VlanId;
 
 use crate::cli::prove::case::{Case, Kind, Question, World};
@@ -95,7 +95,7 @@ pub fn draw(chance: &mut Chance, world: World, kind: Kind, rigor: Profile) -> Ca
 
 #[cfg(test)]
 mod tests {
-    use method::prove::Known;
+    use study::prove::Known;
 
     use super::*;
 

@@ -1,9 +1,9 @@
 //! Two ports and a delay between them.
 
 use measure::Rate;
-use method::Profile;
-use method::prove::{Known, Truth};
 use page::{Key, Metric, Unit};
+use study::Profile;
+use study::prove::{Known, Truth};
 use trial::Protocol;
 
 use crate::cli::prove::case::{Case, Kind, Question, World};

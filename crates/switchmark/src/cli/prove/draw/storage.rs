@@ -4,10 +4,10 @@
 //! the same job and nothing beside it. Never asks a study.
 
 use measure::{ByteCount, Nanos, Rate};
-use method::prove::{Known, Truth};
-use method::{Profile, StudySpec};
 use page::{Key, Metric, Unit};
 use sim::{HostModel, VirtualTestbed};
+use study::prove::{Known, Truth};
+use study::{Profile, StudySpec};
 use trial::record::{FlowRecord, StorageRecord};
 use trial::{Flow, FlowKind, Gate, Jobs, QueueDepth, Role, Testbed as _, Trial};
 

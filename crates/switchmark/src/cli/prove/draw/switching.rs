@@ -4,10 +4,10 @@
 use std::fmt::Write as _;
 
 use measure::Rate;
-use method::prove::{Known, Truth};
-use method::{Profile, SwitchTest};
 use page::Condition;
 use page::{Key, Metric, Unit};
+use study::prove::{Known, Truth};
+use study::{Profile, SwitchTest};
 
 use crate::cli::prove::case::{Case, Kind, Question, World};
 use crate::cli::prove::chance::Chance;

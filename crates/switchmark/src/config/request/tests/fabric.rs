@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use measure::{ByteCount, Nanos};
-use method::study::Blocks;
-use method::study::fabric::Fabric;
-use method::{Arrangement, FabricSpec, Nodes, StudySpec};
+use study::Blocks;
+use study::fabric::Fabric;
+use study::{Arrangement, FabricSpec, Nodes, StudySpec};
 use trial::Carrier;
 
 use crate::config::request::from_flags;
@@ -78,7 +78,7 @@ fn a_fault_is_shown_at_its_place() {
     // What is changed, into what, and what the caret stands under.
     let table = [
         ("\"offset=2\"", "\"ofset=2\"", "\"ofset=2\"", "not an arrangement"),
-        ("[2, 4]", "[2, 5]", "5", "5 ports can't all be in pairs"),
+        ("[2, 4]", "[2, 5]", "5", "5 ports cannot all be in pairs"),
         ("[2, 4]", "[0]", "0", "0 is outside the range"),
         ("\"16KiB\"", "\"16KB/s\"", "\"16KB/s\"", ""),
         ("\"16KiB\"", "\"32MiB\"", "\"32MiB\"", "32MiB is outside the range of a message"),

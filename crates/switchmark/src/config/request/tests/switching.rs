@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use measure::{FrameSize, Nanos, Rate};
-use method::study::switching::{LearnRate, PortCount, Stations, Switching};
-use method::{StudySpec, SwitchTest, SwitchingSpec};
+use study::switching::{LearnRate, PortCount, Stations, Switching};
+use study::{StudySpec, SwitchTest, SwitchingSpec};
 
 use crate::config::request::from_flags;
 use crate::config::source::SourceText;

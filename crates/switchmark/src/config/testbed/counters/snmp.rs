@@ -44,7 +44,7 @@ pub fn source(
     };
     let oids = file.oids.iter().map(|(counter, oid)| {
         if !name::is_name(counter) {
-            let message = format!("`{counter}` can't be the name of a counter");
+            let message = format!("`{counter}` cannot be the name of a counter");
             return Err(Fault::new(oid.span(), message, name::RULE));
         }
         Ok((counter.clone(), column(oid)?))
