@@ -11,9 +11,6 @@ use anyhow::{Context, Result};
 
 use crate::steps::root;
 
-/// The example that writes journals no version of this program would.
-pub const CRAFTER: [&str; 5] = ["build", "--package", "journal", "--example", "craft_journals"];
-
 /// A kind of input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Corpus {
