@@ -60,7 +60,9 @@ fn rewritten(text: &str, mut run: impl FnMut(&str) -> Result<String>) -> Result<
     while let Some(line) = lines.next() {
         out.push_str(line);
         out.push('\n');
-        let begins = line.starts_with("```") && lines.peek().is_some_and(|l| l.starts_with(PROMPT));
+        // What is written into a file is not shown.
+        let is_shown = |line: &&str| line.starts_with(PROMPT) && !line.contains(" > ");
+        let begins = line.starts_with("```") && lines.peek().is_some_and(is_shown);
         if begins && !by_hand {
             let mut command = lines.next().unwrap_or_default().to_owned();
             while command.ends_with('\\') {
