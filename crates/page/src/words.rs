@@ -296,10 +296,26 @@ pub fn group(text: &str) -> String {
     format!("{minus}{grouped}{dot}{fraction}")
 }
 
-/// Capitalises the first letter.
+/// Words that are capitals throughout, where a sentence begins with them.
+const ACRONYMS: [&str; 6] = ["iops", "ipdv", "pdv", "rtt", "tcp", "udp"];
+
+/// Capitalises the first letter, or a first word that is an acronym.
 pub fn capital(text: &str) -> String {
+    let word = text.split(' ').next().unwrap_or_default();
+    if ACRONYMS.contains(&word) {
+        return word.to_uppercase() + &text[word.len()..];
+    }
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Formats a ratio as a multiple: `1,166`, `2.41`, `0.414`.
+pub fn times(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio >= 100.0 => count(ratio.round() as u64),
+        ratio if ratio >= 1.0 => trimmed(ratio, 2),
+        ratio => trimmed(ratio, 3),
+    }
 }
 
 /// Capitalises a leading `the` of a sentence; a user's name is left unchanged.

@@ -88,7 +88,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Build a lab, measure it, and leave a report: what switchmark does, in under two minutes
+    /// Measure labs and simulated switches with known properties, and write a report, in two minutes
     Demo(demo::Args),
     /// Run a plan file, or resume an interrupted run
     Run(run::Args),

@@ -175,7 +175,7 @@ fn silence(case: &FailoverCase) -> Option<Answer> {
 fn failure(case: &FailoverCase, one: &Interruption, has_several: bool) -> Answer {
     let on =
         if has_several { format!(" on {}", case.place.who.to_phrase()) } else { String::new() };
-    let subject = format!("`{}`{on}{}", case.deed, case.place.direction_in_words());
+    let subject = format!("{}{on}{}", case.deed, case.place.direction_in_words());
     let longest = &one.longest;
     let mut text = match (longest.value, longest.high, one.unseen_end) {
         (Some(_), ..) => interrupted(case, one),
@@ -185,9 +185,11 @@ fn failure(case: &FailoverCase, one: &Interruption, has_several: bool) -> Answer
                 UnseenEnd::Undone => "come back only as it is undone",
                 UnseenEnd::TrialOver => "do not come back within the trial",
             };
-            let trials = || format!("in {} of {} trials; they {until}", one.trials, longest.n);
-            let least = |least| format!("that {until}: for at least {}", words::time(least));
-            format!("Interrupts flows {}.", longest.low.map_or_else(trials, least))
+            let trials = || {
+                format!("Interrupts flows in {} of {} trials; they {until}.", one.trials, longest.n)
+            };
+            let least = |least| format!("Flows {until}, after at least {}.", words::time(least));
+            longest.low.map_or_else(trials, least)
         }
         (None, None, None) if longest.n > 0 => {
             "No trial in which nothing is done was valid.".to_owned()

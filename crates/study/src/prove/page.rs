@@ -19,9 +19,13 @@ impl Certificate {
         let total = self.total();
         Page {
             id: ANCHOR.to_owned(),
-            heading: "What this host claims, held against the truth".to_owned(),
+            heading: format!(
+                "Self-test: {} results, {} wrong",
+                words::count(total.claims()),
+                words::count(total.wrong)
+            ),
             line: format!(
-                "{} devices of known truth, drawn from seed {seed}, switchmark {}",
+                "{} devices with known properties, seed {seed}, switchmark {}",
                 words::count(total.devices),
                 env!("CARGO_PKG_VERSION")
             ),
@@ -36,40 +40,36 @@ impl Certificate {
 }
 
 fn answers(total: &Tally) -> Vec<Answer> {
-    let share = |hits, trials, interval: Option<Interval>| {
+    let ends = |interval: Option<Interval>| {
         interval.map_or_else(String::new, |interval| {
-            format!(
-                ", {} (95 % CI {} to {})",
-                words::percent(hits as f64 / f64::max(trials as f64, 1.0)),
-                words::percent(interval.low),
-                words::percent(interval.high)
-            )
+            let [low, high] = [interval.low, interval.high].map(words::percent);
+            format!(" (95 % CI {low} to {high})")
         })
     };
     let count = words::count;
     let reply = if total.wrong == 0 { Reply::Yes } else { Reply::No };
-    let claims = format!(
-        "Of {} claims {} are wrong{}. Of {} figures within the tester's reach {} were left \
-         open or only bounded.",
-        count(total.claims()),
-        count(total.wrong),
-        share(total.wrong, total.claims(), total.wrong_share()),
-        count(total.reachable),
-        count(total.reachable_open),
+    let of = |hits, all| format!("{} of {}", count(hits), count(all));
+    let results = format!(
+        "{} results on {} devices are wrong{}. {} figures within the tester's reach were left open \
+         or only bounded.",
+        of(total.wrong, total.claims()),
+        count(total.devices),
+        ends(total.wrong_share()),
+        of(total.reachable_open, total.reachable),
     );
-    let mut all = vec![Answer::new(claims).to("No wrong claim?", reply)];
+    let mut all = vec![Answer::new(results).to("No wrong results?", reply)];
     if total.intervals > 0 {
-        all.push(Answer::new(format!(
-            "Of {} confidence intervals {} hold the truth{}.",
-            count(total.intervals),
-            count(total.covering),
-            share(total.covering, total.intervals, total.coverage()),
-        )));
+        let text = format!(
+            "{} confidence intervals hold the known value{}.",
+            of(total.covering, total.intervals),
+            ends(total.coverage())
+        );
+        all.push(Answer::new(text).with_question("Confidence intervals"));
     }
     if total.brackets > 0 {
-        let (held, all_of_them) = (count(total.bracketing), count(total.brackets));
-        let text = format!("Of {all_of_them} search brackets {held} hold the truth.");
-        all.push(Answer::new(text));
+        let held = of(total.bracketing, total.brackets);
+        let text = format!("{held} search brackets hold the known value.");
+        all.push(Answer::new(text).with_question("Search brackets"));
     }
     all
 }
@@ -111,7 +111,7 @@ fn outcomes(certificate: &Certificate) -> Picture {
         }),
         series: kinds.into_iter().enumerate().map(series).collect(),
     };
-    let caption = "Every figure of which the truth is known.".to_owned();
+    let caption = "Every figure whose true value is known.".to_owned();
     Picture { image: Image::Plot(plot), caption }
 }
 
@@ -156,7 +156,7 @@ fn by_kind(certificate: &Certificate) -> Section {
         row(Cell::number((at + 1).to_string()), names, &one.tally)
     });
     let total = row(Cell::Blank, ["all", "", ""], &certificate.total());
-    let table = Table::new("Claims by study and kind of device", head)
+    let table = Table::new("Results by study and kind of device", head)
         .page_only(&["", "intervals that cover", "brackets that hold"])
         .with_rows(kinds.chain([total]));
     section("kinds", "By study and kind of device", Block::Table(table))
@@ -172,17 +172,17 @@ fn wrong(certificate: &Certificate) -> Option<Section> {
         ]
     };
     let table = Table::new(
-        "Claims that are not so".to_owned(),
-        ["figure", "device", "claim and truth", "the same again"],
+        "Wrong results".to_owned(),
+        ["figure", "device", "result and known value", "command that repeats it"],
     )
     .with_rows(certificate.wrong().iter().map(row));
-    (!table.rows.is_empty()).then(|| section("wrong", "Wrong claims", Block::Table(table)))
+    (!table.rows.is_empty()).then(|| section("wrong", "Wrong results", Block::Table(table)))
 }
 
 fn skipped(certificate: &Certificate) -> Option<Section> {
     let terms: Vec<(String, String)> =
         certificate.skipped().into_iter().map(|skipped| (skipped.what, skipped.why)).collect();
-    let heading = "What was not told here";
+    let heading = "What this host cannot test";
     (!terms.is_empty()).then(|| section("skipped", heading, Block::Glossary(terms)))
 }
 

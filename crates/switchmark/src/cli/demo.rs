@@ -1,6 +1,6 @@
 //! `switchmark demo`: the six questions that people come with, each asked of a device with known
 //! properties: two labs, simulated buffers, a blocking switch, a bad cable among eight, storage
-//! behind a switch; one report and a self-test, in under two minutes.
+//! behind a switch; one report and a self-test, in two minutes.
 //!
 //! Owns what is shown and how long each part lasts. The kernel limits the second lab's ports to a
 //! known rate, and the simulated devices' profiles state their properties, so that each measured

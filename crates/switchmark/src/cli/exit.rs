@@ -70,6 +70,18 @@ const PLAIN: &[&str] = &[
     "watch",
 ];
 
+/// Verbs besides [`PLAIN`] that make no run of the journal which could go on.
+const WITHOUT_RUN: &[&str] = &["doctor", "prove", "report", "compare", "trend"];
+
+/// Meaning of the code of a verb that makes no run.
+const fn without_run(status: Status) -> &'static str {
+    match status {
+        Status::Failed => "failed, or interrupted",
+        Status::BadInput => "wrong arguments or files, or no privilege",
+        other => other.meaning(),
+    }
+}
+
 /// Returns the codes of a verb, each with its meaning.
 pub fn codes_of(verb: &str) -> Vec<(Status, &'static str)> {
     let of_verb = |status: Status| {
@@ -80,6 +92,9 @@ pub fn codes_of(verb: &str) -> Vec<(Status, &'static str)> {
         let general = match status {
             Status::Worse => None,
             Status::Open if PLAIN.contains(&verb) => None,
+            other if PLAIN.contains(&verb) || WITHOUT_RUN.contains(&verb) => {
+                Some(without_run(*other))
+            }
             other => Some(other.meaning()),
         };
         of_verb(*status).or(general).map(|meaning| (*status, meaning))
@@ -112,6 +127,8 @@ mod tests {
             let _ =
                 writeln!(out, "| [`{verb}`](../verbs/{verb}.md) | {} | {meaning} |", status.code());
         }
+        let [failed, bad] = [Status::Failed, Status::BadInput].map(without_run);
+        let _ = writeln!(out, "\nOf verbs that make no run: 1 {failed}; 2 {bad}.");
         let _ = writeln!(out, "\n{PASSED_ON}");
         let _ = writeln!(
             out,

@@ -32,7 +32,7 @@ const PIPED: &str = "-";
 /// `import`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Other tools' outputs, text or JSON; several that tell the same are repeats; - is standard
+    /// Other tools' outputs, text or JSON; several of one measurement are repetitions; - is standard
     /// input
     #[arg(value_name = "FILE", required_unless_present = "formats")]
     files: Vec<PathBuf>,

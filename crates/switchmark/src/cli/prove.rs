@@ -37,7 +37,7 @@ pub struct Args {
     /// Time limit for drawing and measuring devices, all worlds together
     #[arg(long, value_name = "TIME", value_parser = options::duration, default_value = "10m")]
     budget: Nanos,
-    /// A minute
+    /// Take a minute in all
     #[arg(long, conflicts_with = "budget")]
     quick: bool,
     /// Number of devices in each world, however long that takes
@@ -61,7 +61,7 @@ pub struct Args {
     /// Write every device with a wrong claim into this folder, as a scenario file
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// Ask about the device of a scenario file, and hold what is claimed against its truth
+    /// Measure the device of a scenario file again, and compare the results with its known values
     #[arg(long, value_name = "FILE", conflicts_with_all = ["budget", "quick", "devices", "device",
         "only", "study", "rigor", "seed"])]
     scenario: Vec<PathBuf>,

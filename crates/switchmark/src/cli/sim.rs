@@ -24,8 +24,8 @@ pub struct Args {
     /// The plan file; the testbed that it names is not used
     #[arg(value_name = "PLAN", required_unless_present = "resume", conflicts_with = "resume")]
     plan: Option<PathBuf>,
-    /// Do it for each of these values: buffer=1MiB..128MiB*2, delay=1ms..100ms+5ms, hosts=2,8,48;
-    /// twice for every pair of two parameters' values
+    /// Run the plan for each of these values: buffer=1MiB..128MiB*2, delay=1ms..100ms+5ms,
+    /// hosts=2,8,48; twice for every pair of two parameters' values
     #[arg(long, value_name = "VALUES", conflicts_with = "resume")]
     sweep: Vec<String>,
     /// Number of a sweep's points at a time [default: one for each processor]

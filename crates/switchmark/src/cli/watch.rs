@@ -80,13 +80,13 @@ pub struct Args {
     /// Keep each visit for so many days, its hour's sums for ten times as long, and days for ever
     #[arg(long, value_name = "DAYS", default_value_t = 30)]
     keep: u32,
-    /// Run this by the shell when something changed; what did is on its stdin, as JSON
+    /// Shell command to run for each alert, which is on its stdin as JSON
     #[arg(long, value_name = "COMMAND")]
     alert: Vec<String>,
-    /// Post the same there: http://HOST[:PORT]/PATH
+    /// Address to post each alert to, as JSON: http://HOST[:PORT]/PATH
     #[arg(long, value_name = "URL")]
     webhook: Vec<String>,
-    /// Begin a new watch, where the journal has one of the same kind that could go on
+    /// Begin a new watch, instead of continuing an earlier one of the same kind
     #[arg(long)]
     new: bool,
     /// Seed of the trials' order [default: drawn, and recorded]

@@ -92,7 +92,7 @@ const RUNS: &[Run] = &[
         "Line rate at 1518",
     ),
     run("watch sim:software-bridge --for 20s", "Do all ways answer?"),
-    run("prove --only sim --devices 1 --study latency", "No wrong claim?"),
+    run("prove --only sim --devices 1 --study latency", "No wrong results?"),
     run("import ping.txt", "Imported by ping"),
     run("latency --testbed sim:trident2 --dry-run", "latency: "),
     run("profiles", "blocking-16"),

@@ -10,7 +10,7 @@ impl Compared {
     /// One answer for each port that was slow in the reference.
     pub(super) fn exchanges(&self) -> impl Iterator<Item = Answer> {
         self.exchanged.iter().map(|found| {
-            Answer::new(found.sentence()).with_question(format!("Slow port {}", found.port))
+            Answer::new(found.sentence()).with_question(format!("Slow port at {}", found.port))
         })
     }
 }

@@ -166,7 +166,7 @@ fn different(compared: &Compared, row: &Row) -> String {
         return format!("{subject}'s {of} is {by} {word} than {reference}'s ({})", ends(row));
     }
     if !(1.0 / MOST_PERCENT..=MOST_PERCENT).contains(&own.value) {
-        let times = times(own.value);
+        let times = words::times(own.value);
         let word = word(row, larger);
         return format!(
             "{subject}'s {of} is {times} times {reference}'s, {by} {word} ({})",
@@ -276,7 +276,9 @@ fn between(row: &Row) -> Option<String> {
     let far = |value: f64| !(1.0 / MOST_PERCENT..=MOST_PERCENT).contains(&value);
     Some(match own.scale {
         Scale::Shift => format!("{}…{}", change(row, low), change(row, high)),
-        Scale::Ratio if far(own.value) => format!("{}…{} times", times(low), times(high)),
+        Scale::Ratio if far(own.value) => {
+            format!("{}…{} times", words::times(low), words::times(high))
+        }
         Scale::Ratio => {
             let decimals = decimals(((high - low) * 100.0).abs());
             let end = |value: f64| signed((value - 1.0) * 100.0, decimals);
@@ -308,15 +310,7 @@ fn change(row: &Row, value: f64) -> String {
         Scale::Ratio if (1.0 / MOST_PERCENT..=MOST_PERCENT).contains(&value) => {
             format!("{}\u{a0}%", signed((value - 1.0) * 100.0, 1))
         }
-        Scale::Ratio => format!("{} times", times(value)),
-    }
-}
-
-fn times(ratio: f64) -> String {
-    match ratio {
-        ratio if ratio >= 100.0 => words::count(ratio.round() as u64),
-        ratio if ratio >= 1.0 => words::trimmed(ratio, 2),
-        ratio => words::trimmed(ratio, 3),
+        Scale::Ratio => format!("{} times", words::times(value)),
     }
 }
 

@@ -72,7 +72,7 @@ fn significant_step(one: &Series) -> Option<Moved> {
 fn moved(trend: &Trend, one: &Series, step: &Moved) -> String {
     let how = if one.is_better() == Some(true) { "better" } else { "worse" };
     let by = match step.scale {
-        Scale::Ratio => format!("{} times what it was", amount(one, step)),
+        Scale::Ratio => format!("{} what it was", amount(one, step)),
         Scale::Shift => format!("{} more", amount(one, step)),
     };
     let whose = match one.cable {
@@ -98,14 +98,17 @@ fn between(trend: &Trend, step: &Moved) -> Option<String> {
 
 fn amount(one: &Series, step: &Moved) -> String {
     match step.scale {
-        Scale::Ratio => format!("{:.4}", step.value),
+        Scale::Ratio => format!("{} times", words::times(step.value)),
         Scale::Shift => words::value(one.unit, step.value),
     }
 }
 
 fn interval(one: &Series, step: &Moved) -> String {
     match step.scale {
-        Scale::Ratio => format!("{:.4}…{:.4}", step.interval.low, step.interval.high),
+        Scale::Ratio => {
+            let [low, high] = [step.interval.low, step.interval.high].map(words::times);
+            format!("{low}…{high} times")
+        }
         Scale::Shift => format!(
             "{}…{}",
             words::value(one.unit, step.interval.low),

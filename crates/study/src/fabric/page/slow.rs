@@ -40,7 +40,19 @@ fn answer(port: &SlowPort, first: &Sign) -> Answer {
         .limited_by(first.value.verdict)
         .led_by(&first.value)
         .stating(values)
-        .with_question(format!("Slow port {}", port.port))
+        .with_question(question(port, first.how))
+}
+
+/// What is wrong with a port, in the words that stand before its number.
+fn question(port: &SlowPort, how: How) -> String {
+    let what = match how {
+        How::Link { .. } => "Slow link",
+        How::Exchanges | How::Sends | How::Receives => "Slow port",
+        How::Delay => "Delay",
+        How::SendsDamaged | How::ReceivesDamaged => "Damaged frames",
+        How::Late => "Late messages",
+    };
+    format!("{what} at {}", port.port)
 }
 
 /// `sends at 80.6 % of what the other 15 do, whoever receives (95 % CI 80.0…80.8 %)`

@@ -189,5 +189,6 @@ fn describe_claim(table: &AcceptTable, known: Measurable, keeps: Keeps, about: &
     let narrowed: Vec<String> = point.into_iter().chain(conditions).collect();
     let narrowed =
         if narrowed.is_empty() { String::new() } else { format!(" ({})", narrowed.join(", ")) };
-    format!("{} {} {value}{narrowed}", known.metric.as_str(), keeps.as_str())
+    let metric = known.metric.as_str().replace('_', " ");
+    format!("{metric} {} {value}{narrowed}", keeps.as_str())
 }

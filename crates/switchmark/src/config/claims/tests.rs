@@ -74,7 +74,7 @@ fn words_come_to_metric_comparison_and_value() {
 fn a_metric_with_its_conditions_is_a_claim_too() {
     let claim = one("metric = \"one_way_delay\"\nquantile = 0.99\nwhere = { frame_size = 64 }\n\
                      at_most = \"20us\"");
-    assert_eq!(claim.text, "one_way_delay at most 20us (p99, frame_size 64)");
+    assert_eq!(claim.text, "one way delay at most 20us (p99, frame_size 64)");
     assert_eq!(claim.keeps, Keeps::AtMost(20_000.0));
     assert_eq!(claim.about.conditions.get(&Key::FrameSize), Some(&64_u64.into()));
     assert_eq!(one("metric = \"cell\"\nat_most = \"256B\"").keeps, Keeps::AtMost(256.0));
