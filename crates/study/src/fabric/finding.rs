@@ -4,6 +4,7 @@
 //! Owns the structure and the order of its rows. The files below compute the values; never draws.
 
 mod collectives;
+mod even;
 mod exchanges;
 mod expected;
 mod groups;
@@ -36,6 +37,7 @@ pub(super) use exchanges::{Exchange, Goodput, Met};
 use own::OwnRates;
 
 pub(super) use collectives::CollectiveFinding;
+pub(super) use even::Evenness;
 
 pub(super) use groups::PortGroups;
 pub(super) use nonblocking::{Nonblocking, Share, ShareRange, doubted};
@@ -65,6 +67,8 @@ pub(super) struct SceneFinding {
     pub(super) collectives: Vec<CollectiveFinding>,
     /// Ports that are slow with every partner.
     pub(super) slow: Vec<SlowPort>,
+    /// Comparison of the ports with each other, where nothing says more.
+    pub(super) evenness: Option<Evenness>,
     /// Groups of ports; `None` without a flood.
     pub(super) groups: Option<PortGroups>,
     /// Non-blocking answer; `None` for direct cables.
@@ -142,6 +146,8 @@ impl Measured<'_> {
             let is_slow = |at: usize| is_slow(&scene.ports[at]);
             reconcile::reconcile(groups, answer, self.spec.margin, &is_slow);
         }
+        let is_all = nonblocking.as_ref().is_some_and(Nonblocking::compares_nothing);
+        let evenness = is_all.then(|| even::evenness(self, at, &own, &slow)).flatten();
         SceneFinding {
             who: self.ways.place(scene.way).who,
             ports: scene.ports.iter().map(PortRef::to_string).collect(),
@@ -149,6 +155,7 @@ impl Measured<'_> {
             met: exchanges::met(self, at),
             collectives: collectives::all(self, at),
             slow,
+            evenness,
             groups,
             nonblocking,
         }

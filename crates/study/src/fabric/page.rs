@@ -217,6 +217,7 @@ mod tests {
         rounds.worst_round = Some(goodput(Some(40.0)));
         let device = SceneFinding {
             slow: Vec::new(),
+            evenness: None,
             met: Vec::new(),
             who: Who::Named(Subject { device: "sw1".to_owned(), variant: None }),
             ports: (1..=5).map(|number| format!("p{number}")).collect(),
@@ -227,6 +228,7 @@ mod tests {
         };
         let cables = SceneFinding {
             slow: Vec::new(),
+            evenness: None,
             met: Vec::new(),
             who: Who::Cable,
             ports: Vec::new(),

@@ -303,6 +303,11 @@ impl Nonblocking {
 }
 
 impl Nonblocking {
+    /// True if no arrangement was measured at a second number of nodes: there is nothing to compare.
+    pub(in super::super) const fn compares_nothing(&self) -> bool {
+        self.worst.is_none() && self.missing.is_empty()
+    }
+
     /// Names of the missing rounds: `sweep 3`.
     pub(in super::super) fn missing_in_words(&self) -> Vec<String> {
         self.missing.iter().map(|name| phrase::code(&Key::Round, name)).collect()

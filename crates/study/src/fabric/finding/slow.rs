@@ -165,6 +165,11 @@ fn is_below(ratio: BlockEstimate, margin: f64) -> bool {
     ratio.interval.confidence >= CONFIDENCE && ratio.interval.high < 1.0 - margin
 }
 
+/// True if a ratio is no more than the margin below one, with its whole interval.
+pub(super) fn is_level(ratio: BlockEstimate, margin: f64) -> bool {
+    ratio.interval.confidence >= CONFIDENCE && ratio.interval.low >= 1.0 - margin
+}
+
 /// Distance of two ports in the device's order.
 fn distance(scene: &Scene, one: &PortRef, other: &PortRef) -> usize {
     let place = |port| scene.ports.iter().position(|own| own == port).unwrap_or(0);
@@ -206,10 +211,7 @@ impl Judge<'_> {
             return false;
         };
         let is_level = |ratio: Option<BlockEstimate>| {
-            ratio.is_some_and(|ratio| {
-                ratio.interval.confidence >= CONFIDENCE
-                    && ratio.interval.low >= 1.0 - self.measured.spec.margin
-            })
+            ratio.is_some_and(|ratio| is_level(ratio, self.measured.spec.margin))
         };
         let is_late = own.delay.is_none_or(|delay| delay.interval.low > 0.0);
         is_level(own.sends) && is_level(own.receives) && !is_late
@@ -224,10 +226,7 @@ impl Judge<'_> {
         let link = self.scene.rate_of(&port.port);
         let alone =
             self.control.and_then(|control| control.alone_beside_others(&port.port, link, seed));
-        let is_level = |ratio: BlockEstimate| {
-            ratio.interval.confidence >= CONFIDENCE
-                && ratio.interval.low >= 1.0 - self.measured.spec.margin
-        };
+        let is_level = |ratio| is_level(ratio, self.measured.spec.margin);
         port.signs.iter().all(by_rate) && alone.is_some_and(is_level)
     }
 

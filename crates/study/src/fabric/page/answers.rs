@@ -15,9 +15,11 @@ use crate::view::stated;
 pub(super) fn nonblocking(found: &FabricFinding) -> Vec<Answer> {
     let answer = |scene: &SceneFinding| {
         let found = scene.nonblocking.as_ref()?;
-        // One number of nodes compares nothing: the floods answer instead.
-        let is_asked = found.worst.is_some() || !found.missing.is_empty();
-        if !is_asked && scene.groups.is_some() {
+        let has_other_answer = scene.groups.is_some()
+            || scene.evenness.is_some()
+            || !scene.slow.is_empty()
+            || !scene.collectives.is_empty();
+        if found.compares_nothing() && has_other_answer {
             return None;
         }
         let reply = Reply::from(found.value.value.map(|value| value > 0.5));

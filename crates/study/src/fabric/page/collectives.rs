@@ -110,6 +110,7 @@ mod tests {
             exchanges: Vec::new(),
             collectives,
             slow: Vec::new(),
+            evenness: None,
             groups: None,
             nonblocking: None,
         };

@@ -3,14 +3,47 @@
 //! Owns the words for the ways of being slow, and the exchange of cables that tells more. Never
 //! names the device as a cause: from outside a slow host, NIC, cable or switch port look the same.
 
-use page::{Answer, Cell, Figure, Quantity, Table, words};
+use page::{Answer, Cell, Figure, Quantity, Reply, Table, words};
 
-use super::super::finding::{FabricFinding, How, Sign, SlowPort};
+use super::super::finding::{Evenness, FabricFinding, How, Sign, SlowPort};
+use super::super::scene::FEWEST_PORTS;
 
-/// Answers, one for each slow port.
+/// Answers, one for each slow port; or whether the ports are equally fast.
 pub(super) fn answers(found: &FabricFinding) -> Vec<Answer> {
     let slow = found.scenes.iter().flat_map(|scene| &scene.slow);
-    slow.filter_map(|port| Some(answer(port, port.signs.first()?))).collect()
+    let slow = slow.filter_map(|port| Some(answer(port, port.signs.first()?)));
+    slow.chain(found.scenes.iter().filter_map(|scene| scene.evenness.as_ref()).map(even)).collect()
+}
+
+fn even(evenness: &Evenness) -> Answer {
+    let (text, reply) = match evenness {
+        Evenness::Even { ports, margin } => (
+            format!(
+                "None of the {ports} ports is slower than the others by more than {}, whoever its \
+                 partner is.",
+                words::percent(*margin)
+            ),
+            Reply::Yes,
+        ),
+        Evenness::FewPorts => (
+            format!("Which port is slow shows only among {FEWEST_PORTS} and more."),
+            Reply::NotShown,
+        ),
+        Evenness::Open(ports) => (
+            format!("Open for {}: repeat it more often, with --blocks.", join_names(ports)),
+            Reply::NotShown,
+        ),
+    };
+    Answer::new(text).to("All ports equally fast?", reply)
+}
+
+/// `h1/eth1, h2/eth1, h3/eth1 and 2 more`
+fn join_names(names: &[String]) -> String {
+    const NAMED: usize = 3;
+    match names.len().saturating_sub(NAMED) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..NAMED].join(", ")),
+    }
 }
 
 fn answer(port: &SlowPort, first: &Sign) -> Answer {
