@@ -304,7 +304,7 @@ fn the_page_states_each_deed_with_its_own_rows() {
     let id = |metric, conditions: &[(Key, &str)]| one(&figures, metric, conditions).id();
     for (answer, way, name) in [(1, "forward", "there"), (2, "reverse", "back")] {
         let answer = &page.answers[answer].1;
-        assert_eq!(answer.case, format!("`link-down`, {name}"));
+        assert_eq!(answer.case, format!("link-down, {name}"));
         let led = answer.headline.as_ref().map(|headline| headline.value.replace('\u{a0}', " "));
         assert_eq!(led.as_deref(), Some("50.0 ms"));
         let start = "Interrupts 8 of 16 flows";

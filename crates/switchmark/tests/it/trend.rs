@@ -43,7 +43,7 @@ fn a_slower_device_is_found_and_an_unchanged_one_is_not() {
     let slower = run(&store, &[&asked[..], &backwards].concat());
     let said = text(&slower);
     assert_eq!(slower.status.code(), Some(4), "{said}");
-    assert!(said.contains("Rtt p50 (udp, 64 octets, idle) is worse since v2: 10.51"), "{said}");
+    assert!(said.contains("RTT p50 (udp, 64 octets, idle) is worse since v2: 10.51"), "{said}");
     assert!(said.contains("the direct cable did not move as much"), "{said}");
     let lines = String::from_utf8_lossy(&slower.stdout).into_owned();
     assert!(lines.lines().all(|line| line.chars().count() <= 100), "{lines}");
