@@ -14,17 +14,18 @@ use crate::steps::{self, root};
 
 /// The run that both pictures show.
 const RUN: &[&str] = &[
-    "latency",
+    "forwarding",
     "--testbed",
-    "lab:bridge",
-    "--load",
-    "idle,tcp",
-    "--protocol",
-    "udp,tcp",
+    "lab:bridge,rate=100Mbit",
+    "--flood",
+    "--search",
+    "rfc2544",
     "--size",
-    "64",
+    "512,1518",
     "-t",
     "0.5",
+    "--seed",
+    "7",
 ];
 
 /// The page's part in the picture, in pixels.

@@ -36,8 +36,8 @@ pub fn check() -> Result<()> {
     })
 }
 
-/// Builds every test program, the program itself and the examples, with the same features: built one
-/// package at a time, many would be compiled once more.
+/// Builds every test program, the program itself and the examples, with the same features: built
+/// one package at a time, many would be compiled once more.
 const BUILD: [&str; 5] = ["test", "--workspace", "--tests", "--examples", "--no-run"];
 
 /// Builds all that tests and attacks start.

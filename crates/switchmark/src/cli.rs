@@ -88,7 +88,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Measure labs and simulated switches with known properties, and write a report, in two minutes
+    /// Measure labs and simulated switches with known properties, and write a report: two minutes
     Demo(demo::Args),
     /// Run a plan file, or resume an interrupted run
     Run(run::Args),

@@ -155,8 +155,8 @@ impl Rows {
         let line = if has_room { format!("{line}  {limit}") } else { line };
         let _ = writeln!(out, "{}", line.trim_end());
         let below = if has_room { String::new() } else { limit };
-        let mut named: Vec<String> = labels;
-        named.extend([no_room, below, arrows(case)]);
+        // The rest of a label that was too long goes on below.
+        let mut named = vec![labels.join(" "), no_room, below, arrows(case)];
         named.retain(|part| !part.is_empty());
         let mut sentences = vec![named.join(", "), arrows(said)];
         sentences.retain(|part| !part.is_empty());

@@ -32,8 +32,8 @@ const PIPED: &str = "-";
 /// `import`
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Other tools' outputs, text or JSON; several of one measurement are repetitions; - is standard
-    /// input
+    /// Other tools' outputs, text or JSON; several of one measurement are repetitions; - is
+    /// standard input
     #[arg(value_name = "FILE", required_unless_present = "formats")]
     files: Vec<PathBuf>,
     /// List the tools, versions and modes whose outputs are read

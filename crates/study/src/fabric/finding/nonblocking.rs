@@ -303,7 +303,7 @@ impl Nonblocking {
 }
 
 impl Nonblocking {
-    /// True if no arrangement was measured at a second number of nodes: there is nothing to compare.
+    /// True if no arrangement was measured at a second number of nodes: nothing is compared.
     pub(in super::super) const fn compares_nothing(&self) -> bool {
         self.worst.is_none() && self.missing.is_empty()
     }

@@ -34,8 +34,13 @@ fn answer(trips: Trips<'_>, it: &UnderLoad) -> Option<Answer> {
     if let Some(waiting) = it.waiting.get(1)
         && let Some(octets) = waiting.value
     {
-        let amount = responsiveness::amount(waiting, octets);
-        answer.add(&format!(" A queue on the way holds {amount}."), [waiting]);
+        // Less than an octet is none.
+        let text = if octets < 1.0 {
+            " Nothing waits on the way.".to_owned()
+        } else {
+            format!(" A queue on the way holds {}.", responsiveness::amount(waiting, octets))
+        };
+        answer.add(&text, [waiting]);
     }
     answer.add(" RPM: the network's part, without TLS and HTTP.", []);
     Some(answer.with_question("Responsive under load"))
