@@ -307,6 +307,19 @@ pub struct Found {
     pub tone: Option<Tone>,
 }
 
+impl Found {
+    /// Of a page's answers the first with a reply or a number, else the first in a few words.
+    pub fn from_answers(answers: &[Answer]) -> Option<Self> {
+        let has_number = |answer: &&Answer| {
+            let digit = |c: char| c.is_ascii_digit();
+            answer.reply.is_some()
+                || answer.headline.as_ref().is_some_and(|headline| headline.value.contains(digit))
+        };
+        let mut numbered = answers.iter().filter(has_number);
+        numbered.find_map(Answer::in_short).or_else(|| answers.iter().find_map(Answer::in_short))
+    }
+}
+
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { question, said, .. } = self;

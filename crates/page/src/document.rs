@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{Answer, Block, Caveat, Figure, Picture, Section};
+use crate::{Answer, Block, Caveat, Figure, Found, Picture, Section};
 
 /// Report of one run, one comparison or one certificate.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -65,7 +65,7 @@ pub struct Document {
 
 impl From<Page> for Document {
     fn from(page: Page) -> Self {
-        let found = page.answers.iter().find_map(Answer::in_short).map(|found| found.to_string());
+        let found = Found::from_answers(&page.answers).map(|found| found.to_string());
         let title = match found {
             Some(found) if found != page.heading => format!("{found} · {}", page.heading),
             _ => format!("switchmark: {}", page.heading),

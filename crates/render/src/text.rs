@@ -80,15 +80,22 @@ fn arrows(text: &str) -> String {
     unpainted(text).replace('→', "->")
 }
 
-/// The question with its case, the number with its interval, and the sentence.
+/// The question with its case, the number with its interval, and the sentence: `Added latency, UDP
+/// 64, idle: +7.16 µs [7.151, 7.160].`
 fn in_full(answer: &Answer) -> String {
-    let mut parts = vec![answer.question.clone(), answer.case.clone()];
-    if let Some(headline) = &answer.headline {
-        parts.extend([headline.value.clone(), headline.interval.clone()]);
-    }
-    parts.push(answer.text.clone());
-    parts.retain(|part| !part.is_empty());
-    parts.join(" ")
+    let after = if answer.question.ends_with('?') { " " } else { ", " };
+    let subject = join(&[&answer.question, &answer.case], after);
+    let number = answer.headline.as_ref().map_or_else(String::new, |headline| {
+        join(&[&headline.value, &headline.interval], " ") + "."
+    });
+    let behind = if number.is_empty() && subject.ends_with('?') { " " } else { ": " };
+    let told = join(&[&number, &answer.text], " ");
+    join(&[&subject, &told], behind)
+}
+
+fn join(parts: &[&str], between: &str) -> String {
+    let parts: Vec<&str> = parts.iter().copied().filter(|part| !part.is_empty()).collect();
+    parts.join(between)
 }
 
 /// Columns before the sentences, for those replies and verdicts that the answers have.

@@ -7,7 +7,7 @@ use page::{Caveat, Limit, Shared};
 use super::{Screen, put_wrapped};
 
 /// Sources of variation that an interval covers.
-const INTERVALS: &str = "of the repetitions of this run; another run may differ by more";
+const INTERVALS: &str = "variation within this run only; another run may differ by more";
 
 /// Letters given so far, in order of appearance.
 #[derive(Debug)]

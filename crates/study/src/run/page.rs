@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use page::{Answer, Document, Found, Page, Shared, words};
+use page::{Document, Found, Page, Shared, words};
 
 use super::{
     ReportInput, RunMeta, TrialAccount, TrialTotals, books, caveats, conditions, conformance,
@@ -70,9 +70,9 @@ impl ReportInput<'_> {
             answers.extend(Acceptance::from_figures(self.claims, self.figures).answers());
         }
         answers.extend(studies::answers(self));
-        answers.iter().find_map(Answer::in_short).or_else(|| {
+        Found::from_answers(&answers).or_else(|| {
             let told = campaign::report("run", self.meta, self.figures, self.comparable)?;
-            told.answers.iter().find_map(Answer::in_short)
+            Found::from_answers(&told.answers)
         })
     }
 
@@ -105,7 +105,7 @@ impl ReportInput<'_> {
             page.notes.push(NO_FIGURE.to_owned());
         }
         self.add_sections(&mut page, &anchor);
-        if let Some(found) = page.answers.iter().find_map(Answer::in_short) {
+        if let Some(found) = Found::from_answers(&page.answers) {
             page.heading = found.to_string();
         }
         page.background.extend(devices::section(&anchor, &trials.devices));

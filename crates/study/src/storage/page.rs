@@ -75,7 +75,7 @@ fn done<'a>(rows: impl Iterator<Item = Shown<'a>>) -> Table {
 
 /// Table of an operation's latency, one column for each part.
 fn budget<'a>(rows: impl Iterator<Item = Shown<'a>>) -> Table {
-    let paths = Listing::new("Where is the time spent?", rows);
+    let paths = Listing::new("Where the time is spent", rows);
     let paths = paths.column("path", |(case, _)| case.place.cell());
     with_job(paths, |shown| *shown).columns(part_names(), |(_, own), at| part(own, at)).table()
 }

@@ -55,13 +55,14 @@ fn summarise_pauses(sums: &BTreeMap<&(String, String), &Sum>) -> Option<(Answer,
     let answer =
         format!("{by} made {port} wait: {frames} PAUSE frames{how_long}. Nothing is lost by that.");
     let rows = sums.iter().map(|((port, by), sum)| {
-        let time = sum.time.map_or_else(|| "not counted".to_owned(), |time| time.to_string());
+        let time =
+            sum.time.map_or_else(|| "not counted".to_owned(), |own| words::time(own.0 as f64));
         let share = sum.share().unwrap_or_else(|| "–".to_owned());
         let frames = words::count(sum.frames);
         let numbers = [frames, time, share].map(Cell::number);
         [Cell::text(port), Cell::text(by)].into_iter().chain(numbers).collect()
     });
-    let caption = "Ports that were held back by PAUSE frames (802.3x).".to_owned();
+    let caption = "Ports that were held back by PAUSE frames (802.3x)".to_owned();
     let head = ["port", "held back by", "PAUSE frames", "time", "of the load"];
     Some((
         Answer::new(answer).with_question("Flow control"),
