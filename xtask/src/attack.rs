@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::steps;
+use crate::steps::{cargo, run, step};
 use child::End;
 use ground::Ground;
 use mutate::Dice;
@@ -97,7 +97,11 @@ pub fn attack(args: &[&str]) -> Result<()> {
     let seed = number("--seed", 1)?;
     let doors = doors(word_after(args, "--door"))?;
     let threads = number("--threads", thread::available_parallelism()?.get() as u64)?;
-    steps::build()?;
+    step("build", || {
+        // Of the whole workspace, so with the features of the tests: one package alone would be
+        // compiled with others, and most of what is below it too.
+        run(&mut cargo(&["build", "--workspace", "--bins", "--examples"]))
+    })?;
     let budget = Duration::from_secs(seconds);
     let grounds: Vec<Ground> = (0..threads).map(Ground::new).collect::<Result<_>>()?;
     // A namespace is a thread's: the rest of this program stays where it is.

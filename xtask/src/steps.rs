@@ -36,21 +36,12 @@ pub fn check() -> Result<()> {
     })
 }
 
-/// Builds every test program, the program itself and the examples, with the same features: built
-/// one package at a time, many would be compiled once more.
-const BUILD: [&str; 5] = ["test", "--workspace", "--tests", "--examples", "--no-run"];
-
-/// Builds all that tests and attacks start.
-pub fn build() -> Result<()> {
-    step("build", || run(&mut cargo(&BUILD)))
-}
-
 /// Runs every test of the workspace; those that own a network lab run in namespaces of their own.
 /// Comments hold no code to be tested, so rustdoc is not run.
 pub fn test(full: bool) -> Result<()> {
     step("packages", packages::ensure)?;
     let tests = ["test", "--workspace", "--tests"];
-    build()?;
+    step("build", || run(cargo(&tests).arg("--no-run")))?;
     if full {
         // A test looks at it where there is what makes it.
         site::build()?;

@@ -22,13 +22,13 @@ macro_rules! study_verbs {
             Latency($crate::latency::Latency)
             /// Frames a second: flood, throughput without loss, the tests of RFC 2544
             Forwarding($crate::forwarding::Forwarding)
-            /// TCP each way and both ways at once: how much payload, and who was the limit?
+            /// TCP goodput each way and both ways at once, and what limits it
             Tcp($crate::tcp::Tcp)
             /// New TCP connections a second, connections at once, and the time of a handshake
             Sessions($crate::sessions::Sessions)
             /// Duration of flow interruptions when a link, path or router fails and comes back
             Failover($crate::failover::Failover)
-            /// Exchanges between pairs of ports: is it non-blocking, whichever ports talk?
+            /// Exchanges between pairs of ports: is the switch non-blocking, is a port slow?
             Fabric($crate::fabric::Fabric)
             /// A switch with all its ports at work: the tests of RFC 2889 and RFC 8239
             Switching($crate::switching::Switching)

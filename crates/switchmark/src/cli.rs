@@ -96,7 +96,7 @@ enum Verb {
     Study(studies::Verb),
     /// TCP beside a constant load: is there enough buffer for long paths?
     Buffer(Box<buffer::Args>),
-    /// A device's data sheet, measured, as a report and as a profile: its twin
+    /// Measure a device's data sheet, and write it as a profile for the simulator
     Xray(xray::Args),
     /// Check a device against its data sheet: each claim passes, fails or is inconclusive
     Accept(Box<accept::Args>),
@@ -132,7 +132,7 @@ enum Verb {
     /// Hold a lab open, and run programs in its hosts
     #[command(subcommand)]
     Lab(lab::Verb),
-    /// Print what a shell needs to complete switchmark's arguments
+    /// Print a shell's completions of verbs and options
     Completions(completions::Args),
     /// Write the manual's pages into a folder
     #[command(hide = true)]
