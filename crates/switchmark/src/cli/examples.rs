@@ -21,7 +21,7 @@ const FILES: usize = 2;
 
 /// Text for a command line without a verb.
 pub const ORIENTATION: &str = "\
-switchmark measures switches, routers, NICs and cables from the Linux hosts attached to them.
+switchmark measures switches, routers, NICs and cables from the attached hosts.
 
 Try first, on this machine alone:
   switchmark demo                                     two minutes, no device
