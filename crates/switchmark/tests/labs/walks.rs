@@ -217,7 +217,7 @@ fn two_pcs_with_one_port_each_learn_what_their_switch_does() {
     ip(&["-n", &space("pc1"), "link", "delete", "eth0"]);
     plug_into_the_switch();
     let told = run("latency", 1, &[&asked[..], &["--report", "adds.html"]].concat());
-    assert!(told.contains("Added latency UDP 64"), "{told}");
+    assert!(told.contains("Added latency, UDP 64, idle: "), "{told}");
     assert!(told.contains("measured at another time"), "{told}");
     assert_answered(&scratch, "adds.html", &["Added latency", "UDP 64"]);
     let asked = ["-t", "0.5", "-O", "0.3", "--blocks", "2", "--report", "tcp.html"];
