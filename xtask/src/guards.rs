@@ -48,13 +48,11 @@ const KEYED: [&str; 11] = [
 
 /// Rooms of crate `study` that hold runs against each other, against claims and against truths:
 /// their pages are about rows of any study.
-const ACROSS: [&str; 9] = [
+const ACROSS: [&str; 7] = [
     "study/src/acceptance",
     "study/src/campaign",
     "study/src/comparison",
-    "study/src/comparison.rs",
     "study/src/conformance",
-    "study/src/conformance.rs",
     "study/src/prove",
     "study/src/sweep",
     "study/src/watch",

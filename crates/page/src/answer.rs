@@ -308,7 +308,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Of a page's answers the first with a reply or a number, else the first in a few words.
+    /// Shortens the first answer with a reply or a number, else the first in a few words.
     pub fn from_answers(answers: &[Answer]) -> Option<Self> {
         let has_number = |answer: &&Answer| {
             let digit = |c: char| c.is_ascii_digit();

@@ -309,6 +309,14 @@ pub fn capital(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
+/// Joins the first `most` names, and counts the others: `h1, h2, h3 and 2 more`.
+pub fn first_names(names: &[String], most: usize) -> String {
+    match names.len().saturating_sub(most) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..most].join(", ")),
+    }
+}
+
 /// Formats a ratio as a multiple: `1,166`, `2.41`, `0.414`.
 pub fn times(ratio: f64) -> String {
     match ratio {

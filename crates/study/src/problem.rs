@@ -5,6 +5,7 @@
 use super::{LinkMtu, PacedFrames};
 use crate::request::suggest;
 use measure::{FrameRate, FrameSize, Nanos, Rate, Refused};
+use page::words;
 use trial::topology::{CableEnd, HostPort, PortRef, Topology};
 use trial::{IpVersion, TestbedError};
 
@@ -267,7 +268,7 @@ impl SpecProblem {
             Self::NoDevice { known, .. } if known.is_empty() => {
                 "this testbed has no device: leave the subjects out".to_owned()
             }
-            Self::NoDevice { known, .. } => format!("there are {}", list(known)),
+            Self::NoDevice { known, .. } => format!("there are {}", words::first_names(known, MOST_NAMES)),
             Self::NoPort { port, known } => nearest(Some(port), known, "there are"),
             Self::NoVariant { known, .. } if known.is_empty() => {
                 "this device has no variants: name the device alone".to_owned()
@@ -362,15 +363,7 @@ fn nearest(name: Option<&str>, known: &[String], there_are: &str) -> String {
     let names: Vec<&str> = known.iter().map(String::as_str).collect();
     match suggest::nearest(name.unwrap_or_default(), &names) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("{there_are} {}", list(known)),
-    }
-}
-
-/// Lists the first names, and counts the others.
-fn list(known: &[String]) -> String {
-    match known.len().saturating_sub(MOST_NAMES) {
-        0 => known.join(", "),
-        more => format!("{} and {more} more", known[..MOST_NAMES].join(", ")),
+        None => format!("{there_are} {}", words::first_names(known, MOST_NAMES)),
     }
 }
 

@@ -19,7 +19,7 @@ const BELOW: f64 = 44.0;
 /// Maximum characters of a label before the axis, at 12 px.
 const MOST_CHARS: usize = 32;
 
-/// Where labels and values stand.
+/// Positions of labels and values.
 #[derive(Clone, Copy)]
 struct Layout {
     class: &'static str,

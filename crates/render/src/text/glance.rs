@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use page::{Answer, GaugeLine, Gauges, Mark, MarkKind, Page, Reply, Tone, Verdict};
 
 use super::paint::{self, painted};
-use super::{Screen, arrows, put_wrapped, unpainted, wrap};
+use super::{Screen, arrows, join, put_wrapped, unpainted, wrap};
 use crate::svg::shorten;
 
 /// Lines of a page by default, with the head before it and the report's line behind it.
@@ -156,11 +156,8 @@ impl Rows {
         let _ = writeln!(out, "{}", line.trim_end());
         let below = if has_room { String::new() } else { limit };
         // The rest of a label that was too long goes on below.
-        let mut named = vec![labels.join(" "), no_room, below, arrows(case)];
-        named.retain(|part| !part.is_empty());
-        let mut sentences = vec![named.join(", "), arrows(said)];
-        sentences.retain(|part| !part.is_empty());
-        let said = sentences.join(". ");
+        let named = join(&[&labels.join(" "), &no_room, &below, &arrows(case)], ", ");
+        let said = join(&[&named, &arrows(said)], ". ");
         if !said.is_empty() {
             put_wrapped(out, self.screen, &" ".repeat(self.replies + INDENT), &said);
         }

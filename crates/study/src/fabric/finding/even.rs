@@ -14,7 +14,7 @@ use crate::rows::CONFIDENCE;
 /// Comparison of ports with each other.
 #[derive(Debug, Clone, PartialEq)]
 pub(in super::super) enum Evenness {
-    /// Each port is as fast as the others, within the margin.
+    /// All ports are equally fast, within the margin.
     Even {
         /// Number of ports.
         ports: usize,
@@ -34,9 +34,7 @@ pub(super) fn evenness(
     own: &OwnRates,
     slow: &[SlowPort],
 ) -> Option<Evenness> {
-    let is_measured = |port: &&PortRef| own.measured_ports().any(|(known, _)| known == *port);
-    let ports = &measured.scenes[at].ports;
-    let compared: Vec<&PortRef> = ports.iter().filter(is_measured).collect();
+    let compared = own.compared(&measured.scenes[at].ports);
     if !slow.is_empty() || compared.is_empty() {
         return None;
     }

@@ -110,6 +110,12 @@ impl OwnRates {
         self.0.iter().filter(|(_, best)| best.partners.len() >= fewest_partners(self.0.len()))
     }
 
+    /// Those of the ports that have a rate of their own, in the order given.
+    pub(super) fn compared<'a>(&self, ports: &'a [PortRef]) -> Vec<&'a PortRef> {
+        let is_measured = |port: &&PortRef| self.measured_ports().any(|(known, _)| known == *port);
+        ports.iter().filter(is_measured).collect()
+    }
+
     /// Partners of a port.
     pub(super) fn partners_of(&self, port: &PortRef) -> impl Iterator<Item = &PortRef> {
         self.0.get(port).into_iter().flat_map(|best| &best.partners)

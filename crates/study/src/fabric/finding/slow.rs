@@ -94,11 +94,7 @@ impl How {
 /// Finds the slow ports of a scene.
 pub(super) fn slow_ports(measured: Measured<'_>, at: usize, own: &OwnRates) -> Vec<SlowPort> {
     let scene = &measured.scenes[at];
-    let compared: Vec<&PortRef> = scene
-        .ports
-        .iter()
-        .filter(|port| own.measured_ports().any(|(known, _)| known == *port))
-        .collect();
+    let compared = own.compared(&scene.ports);
     if compared.len() < FEWEST_PORTS {
         return Vec::new();
     }

@@ -94,14 +94,8 @@ fn blocking(found: &Nonblocking) -> String {
 
 /// `sweep 3, sweep 4 and 5 more have too few valid trials`
 fn missing(rounds: &[String]) -> String {
-    const NAMED: usize = 3;
-    let named = &rounds[..rounds.len().min(NAMED)];
-    let more = match rounds.len() - named.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
     let have = if rounds.len() == 1 { "has" } else { "have" };
-    format!("{}{more} {have} too few valid trials", named.join(", "))
+    format!("{} {have} too few valid trials", words::first_names(rounds, 3))
 }
 
 /// `38.1 % [36.0, 40.2]`

@@ -30,20 +30,14 @@ fn even(evenness: &Evenness) -> Answer {
             Reply::NotShown,
         ),
         Evenness::Open(ports) => (
-            format!("Open for {}: repeat it more often, with --blocks.", join_names(ports)),
+            format!(
+                "Open for {}: repeat it more often, with --blocks.",
+                words::first_names(ports, 3)
+            ),
             Reply::NotShown,
         ),
     };
     Answer::new(text).to("All ports equally fast?", reply)
-}
-
-/// `h1/eth1, h2/eth1, h3/eth1 and 2 more`
-fn join_names(names: &[String]) -> String {
-    const NAMED: usize = 3;
-    match names.len().saturating_sub(NAMED) {
-        0 => names.join(", "),
-        more => format!("{} and {more} more", names[..NAMED].join(", ")),
-    }
 }
 
 fn answer(port: &SlowPort, first: &Sign) -> Answer {
@@ -76,7 +70,7 @@ fn answer(port: &SlowPort, first: &Sign) -> Answer {
         .with_question(question(port, first.how))
 }
 
-/// What is wrong with a port, in the words that stand before its number.
+/// Fault of a port, in the words that stand before its number.
 fn question(port: &SlowPort, how: How) -> String {
     let what = match how {
         How::Link { .. } => "Slow link",

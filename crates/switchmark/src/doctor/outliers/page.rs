@@ -171,8 +171,6 @@ fn every_name(places: &[PortRef]) -> String {
 
 /// Names the first ports, and counts the others.
 fn first_names(places: &[PortRef]) -> String {
-    match places.len().saturating_sub(MOST_NAMES) {
-        0 => every_name(places),
-        more => format!("{} and {more} more", every_name(&places[..MOST_NAMES])),
-    }
+    let names: Vec<String> = places.iter().map(ToString::to_string).collect();
+    words::first_names(&names, MOST_NAMES)
 }
