@@ -6,8 +6,7 @@ use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Verdict};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
-use study::Finding as _;
-use study::{SwitchTest, SwitchingSpec};
+use study::{Finding as _, SwitchTest, SwitchingSpec};
 
 use crate::trials::{profile, size, testbed};
 

@@ -9,8 +9,7 @@ use std::fmt::Write as _;
 use page::{Figure, Key, Metric};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
-use study::DepthSpec;
-use study::Finding as _;
+use study::{DepthSpec, Finding as _};
 
 use crate::trials::{profile, testbed};
 

@@ -7,8 +7,7 @@ use measure::{FrameRate, Nanos};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric};
 use sim::{HostModel, VirtualTestbed};
-use study::Finding as _;
-use study::{DepthSpec, StudySpec};
+use study::{DepthSpec, Finding as _, StudySpec};
 use trial::PortRef;
 
 use crate::trials::{profile, testbed};

@@ -8,8 +8,7 @@
 use page::{Caveat, Figure, Key, Metric, Verdict};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
-use study::DepthSpec;
-use study::Finding as _;
+use study::{DepthSpec, Finding as _};
 
 use crate::trials::{profile, testbed};
 

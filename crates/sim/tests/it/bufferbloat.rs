@@ -10,8 +10,7 @@ use page::{Caveat, Figure, Key, Metric, Verdict};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 use sim::{Cabling, HostModel, VirtualTestbed};
-use study::Finding as _;
-use study::{LatencySpec, Load, TcpDirection, TcpSpec};
+use study::{Finding as _, LatencySpec, Load, TcpDirection, TcpSpec};
 use trial::Protocol;
 
 use crate::trials;

@@ -6,8 +6,7 @@
 use measure::{ByteCount, Nanos};
 use page::{Caveat, Condition, Figure, Key, Metric};
 use sim::{Death, HostModel, VirtualTestbed};
-use study::Finding as _;
-use study::{Arrangement, FabricSpec, Nodes, StudySpec};
+use study::{Arrangement, FabricSpec, Finding as _, Nodes, StudySpec};
 use trial::collective::Schedule;
 use trial::{Carrier, Collective, Testbed as _};
 

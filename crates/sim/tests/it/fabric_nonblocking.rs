@@ -6,8 +6,7 @@
 
 use measure::Nanos;
 use page::{Caveat, Figure, Metric, Verdict};
-use study::Finding as _;
-use study::{Arrangement, FabricSpec, Nodes};
+use study::{Arrangement, FabricSpec, Finding as _, Nodes};
 
 use crate::trials::{profile, testbed};
 

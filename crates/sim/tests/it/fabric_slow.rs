@@ -14,8 +14,7 @@ use page::{Figure, Key, Metric};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 use sim::{Cabling, HostModel, SlowHost, VirtualTestbed};
-use study::Finding as _;
-use study::{Arrangement, FabricSpec, Nodes};
+use study::{Arrangement, FabricSpec, Finding as _, Nodes};
 
 use crate::trials::profile;
 

@@ -4,8 +4,7 @@
 use measure::{ByteCount, Nanos, Rate};
 use page::{Caveat, Figure, Key, Metric, Verdict};
 use sim::{HostModel, VirtualTestbed};
-use study::Finding as _;
-use study::{TcpDirection, TcpSpec};
+use study::{Finding as _, TcpDirection, TcpSpec};
 
 use crate::trials::profile;
 

@@ -9,10 +9,9 @@ use measure::{FrameMix, FrameRate, Nanos, Rate};
 use page::{Caveat, Condition, Figure, Key, Metric, Unit, Verdict};
 use scripted::Scripted;
 use sim::{HostModel, VirtualTestbed};
-use study::Finding as _;
-use study::StudySpec;
 use study::forwarding::{ForwardingSpec, ForwardingTest};
 use study::switching::{SwitchTest, SwitchingSpec};
+use study::{Finding as _, StudySpec};
 use trial::record::FlowRecord;
 use trial::{Gate, Observed, Path, Testbed, Trial};
 

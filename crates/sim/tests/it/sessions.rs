@@ -5,9 +5,8 @@ use page::{Figure, Key, Metric, Verdict};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 use sim::{HostModel, VirtualTestbed};
-use study::Finding as _;
 use study::sessions::{MostConnections, OpeningRate};
-use study::{SessionsSpec, SessionsTest};
+use study::{Finding as _, SessionsSpec, SessionsTest};
 
 use crate::trials::profile;
 

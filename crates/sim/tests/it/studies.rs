@@ -3,9 +3,8 @@
 use measure::{FrameMix, Nanos};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
-use study::Finding as _;
-use study::LatencySpec;
 use study::forwarding::{ForwardingSpec, ForwardingTest};
+use study::{Finding as _, LatencySpec};
 use trial::Backend;
 
 use crate::trials::{GIGABIT, profile, size, testbed};

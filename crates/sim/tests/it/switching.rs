@@ -4,8 +4,7 @@
 
 use measure::{FrameSize, Nanos, Rate};
 use page::{Caveat, Condition, Figure, Key, Metric, Verdict};
-use study::Finding as _;
-use study::{Profile, StudySpec, SwitchTest, SwitchingSpec};
+use study::{Finding as _, Profile, StudySpec, SwitchTest, SwitchingSpec};
 use trial::{FlowRecord, Observed, Trial, TrialRecord};
 
 use crate::trials::{profile, size, testbed};

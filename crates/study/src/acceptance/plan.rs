@@ -15,10 +15,9 @@ use crate::search::GoalName;
 use crate::switching::{PortCount, Stations};
 use crate::xray::{self, Bed};
 use crate::{
-    Blocks, DepthSpec, Estimate, FabricSpec, FailoverSpec, ForwardingSpec, LatencySpec, Precision,
-    SwitchingSpec,
+    Blocks, DepthSpec, Estimate, FabricSpec, FailoverSpec, ForwardingSpec, ForwardingTest,
+    LatencySpec, Nodes, Precision, StudySpec, SwitchTest, SwitchingSpec,
 };
-use crate::{ForwardingTest, Nodes, StudySpec, SwitchTest};
 use page::{Caveat, Key, Metric};
 use trial::{Carrier, Protocol, Topology};
 

@@ -6,8 +6,7 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 
-use crate::{StudyPage, Topic};
-use crate::{StudySpec, numbered};
+use crate::{StudyPage, StudySpec, Topic, numbered};
 use page::{Answer, Section};
 
 use super::ReportInput;

@@ -7,9 +7,8 @@ use crate::model::{self, Bed, Model, topology};
 use measure::{FrameSize, Nanos, Rate};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
-use study::Finding as _;
 use study::search::GoalName;
-use study::{ForwardingSpec, ForwardingTest, StudySpec, TRIAL_OVERHEAD};
+use study::{Finding as _, ForwardingSpec, ForwardingTest, StudySpec, TRIAL_OVERHEAD};
 use trial::Testbed as _;
 use trial::{Path, Schedule};
 

@@ -9,8 +9,7 @@ use crate::model::{Bed, Model, Stamping, Way, bench};
 use measure::{FrameMix, FrameSize, Nanos};
 use page::{Answer, Block, CaseId, Cell, Image, RowId, Table, Verdict};
 use study::search::GoalName;
-use study::{Finding as _, StudyPage, Values as _};
-use study::{ForwardingSpec, ForwardingTest};
+use study::{Finding as _, ForwardingSpec, ForwardingTest, StudyPage, Values as _};
 use trial::Subject;
 use trial::record::Clocks;
 

@@ -4,8 +4,7 @@
 use measure::{ByteCount, Nanos, Rate};
 use page::{Caveat, Figure, Key, Metric};
 use scripted::{Scripted, judged};
-use study::Finding as _;
-use study::{Between, SpecProblem, StudySpec, TcpSpec};
+use study::{Between, Finding as _, SpecProblem, StudySpec, TcpSpec};
 use trial::record::{BulkRecord, FarEndRecord, FlowRecord, StreamRecord};
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort};
 use trial::{Offloads, Topology, Trial};

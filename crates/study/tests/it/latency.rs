@@ -6,8 +6,7 @@
 use crate::model::{Bed, Model, topology};
 use measure::{FrameRate, FrameSize, Nanos, Rate};
 use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
-use study::Finding as _;
-use study::{Estimate, LatencySpec, Load, SpecProblem, StudySpec};
+use study::{Estimate, Finding as _, LatencySpec, Load, SpecProblem, StudySpec};
 use trial::Testbed as _;
 use trial::{FlowKind, Path, Protocol, Schedule};
 

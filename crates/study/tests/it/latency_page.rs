@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use crate::model::{Bed, Model, Way, bench, topology};
 use measure::{FrameRate, FrameSize};
 use page::{Answer, Block, Cell, Figure, Image, MarkKind, Metric, Plot, RowId, Table};
-use study::{LatencySpec, Load, StudySpec, numbered};
-use study::{StudyPage, Topic};
+use study::{LatencySpec, Load, StudyPage, StudySpec, Topic, numbered};
 use trial::topology::AnotherTime;
 use trial::{Protocol, Subject};
 

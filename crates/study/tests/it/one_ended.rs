@@ -4,8 +4,7 @@
 use measure::{FrameMix, FrameSize, Nanos};
 use page::{Caveat, Figure, Key, Metric, Unit};
 use scripted::{Scripted, judged, one_way};
-use study::ForwardingTest;
-use study::{ForwardingSpec, StudySpec};
+use study::{ForwardingSpec, ForwardingTest, StudySpec};
 use trial::record::{DeviceCount, FlowRecord};
 use trial::topology::{CableEnd, Device, DeviceKind, Host, HostPort};
 use trial::{Reception, Topology, Trial};

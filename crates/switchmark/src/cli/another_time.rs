@@ -6,9 +6,8 @@
 use std::path::Path;
 
 use journal::Store;
-use study::StudySpec;
 use study::run::RunMeta;
-use study::{Blocks, Bypass};
+use study::{Blocks, Bypass, StudySpec};
 use trial::Topology;
 use trial::topology::AnotherTime;
 

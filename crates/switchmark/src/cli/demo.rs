@@ -23,8 +23,9 @@ use page::{Block, Document, Figure};
 use render::figures_json;
 use sim::{Cabling, HostModel};
 use study::run::Accounting;
-use study::{Blocks, Precision, Streams, Tries};
-use study::{ForwardingSpec, ForwardingTest, LatencySpec, Load, StudySpec};
+use study::{
+    Blocks, ForwardingSpec, ForwardingTest, LatencySpec, Load, Precision, Streams, StudySpec, Tries,
+};
 use trial::{Protocol, Schedule};
 
 use super::options::Data;

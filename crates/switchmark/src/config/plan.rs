@@ -7,10 +7,9 @@ mod campaign;
 use std::path::Path;
 
 use serde::Deserialize;
-use study::StudySpec;
 use study::acceptance::{self, SheetClaim};
 use study::study_verbs;
-use study::{buffer, depth};
+use study::{StudySpec, buffer, depth};
 use toml::Spanned;
 
 use super::claims::{self, AcceptTable};

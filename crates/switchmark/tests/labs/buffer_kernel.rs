@@ -12,8 +12,7 @@ use lab::{LabDevice, LabSpec, PortLimit};
 use measure::{ByteCount, Rate};
 use page::Condition;
 use page::{Caveat, Figure, Key, Metric};
-use study::DepthSpec;
-use study::Finding as _;
+use study::{DepthSpec, Finding as _};
 use switchmark::config::resolved::{Source, Testbed};
 
 const FRAME: f64 = 1518.0;

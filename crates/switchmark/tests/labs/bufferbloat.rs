@@ -8,8 +8,7 @@ use agents::controller::{LiveTestbed, Stop};
 use lab::{LabDevice, LabSpec};
 use measure::{ByteCount, FrameSize, Nanos, Rate};
 use page::{Figure, Key, Metric};
-use study::Finding as _;
-use study::{LatencySpec, Load, TcpDirection, TcpSpec};
+use study::{Finding as _, LatencySpec, Load, TcpDirection, TcpSpec};
 use switchmark::config::resolved::{Source, Testbed};
 use trial::Protocol;
 

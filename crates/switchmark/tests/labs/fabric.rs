@@ -15,8 +15,7 @@ use agents::controller::{LiveTestbed, Stop};
 use lab::{BridgesSpec, EmulatedSpec, Lab, LabDevice, LabSpec};
 use measure::{ByteCount, Nanos, Rate};
 use page::{Caveat, Figure, Key, Metric};
-use study::Finding as _;
-use study::{Arrangement, FabricSpec, Nodes, StudySpec};
+use study::{Arrangement, FabricSpec, Finding as _, Nodes, StudySpec};
 use switchmark::config::resolved::{Source, Testbed as Resolved};
 use trial::Testbed;
 

@@ -8,8 +8,7 @@ use agents::controller::{LiveTestbed, Stop};
 use lab::{LabDevice, LabSpec};
 use measure::{ByteCount, Nanos, Rate};
 use page::{Key, Metric};
-use study::Finding as _;
-use study::{TcpDirection, TcpSpec};
+use study::{Finding as _, TcpDirection, TcpSpec};
 use switchmark::config::resolved::{Source, Testbed};
 
 use crate::harness::{Guest, alone, full, switchmark};

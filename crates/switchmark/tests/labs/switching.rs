@@ -9,8 +9,7 @@ use lab::{LabDevice, LabSpec};
 use measure::{FrameSize, Nanos};
 use netlink::Netlink;
 use page::{Caveat, Figure, Key, Metric};
-use study::Finding as _;
-use study::{SwitchTest, SwitchingSpec};
+use study::{Finding as _, SwitchTest, SwitchingSpec};
 use switchmark::config::resolved::{Source, Testbed as Resolved};
 
 fn bridge(hosts: u16) -> LiveTestbed {

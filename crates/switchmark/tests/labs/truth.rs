@@ -17,8 +17,7 @@ use lab::LabDevice;
 use measure::{ByteCount, FrameRate, Nanos, Rate};
 use page::Condition;
 use page::{Figure, Key, Metric};
-use study::Finding as _;
-use study::StorageSpec;
+use study::{Finding as _, StorageSpec};
 use trial::{
     Backend, FlowKind, Gate, Pattern, Protocol, Reception, Schedule, ServedMemory, Storage,
 };

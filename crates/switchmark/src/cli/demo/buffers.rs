@@ -7,8 +7,7 @@ use sim::HostModel;
 use study::buffer::Buffer;
 use study::depth::Depth;
 use study::request::given::Given;
-use study::{Background, StudySpec};
-use study::{Blocks, Streams};
+use study::{Background, Blocks, Streams, StudySpec};
 
 use super::simulated;
 use crate::config::request;

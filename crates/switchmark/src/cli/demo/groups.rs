@@ -5,8 +5,7 @@
 
 use device::profile::Group;
 use measure::{Nanos, Rate};
-use study::Blocks;
-use study::{Arrangement, FabricSpec, Nodes, StudySpec};
+use study::{Arrangement, Blocks, FabricSpec, Nodes, StudySpec};
 use trial::Carrier;
 
 use crate::cli::Failure;

@@ -4,8 +4,7 @@
 
 use measure::Nanos;
 use sim::HostModel;
-use study::Blocks;
-use study::{Arrangement, FabricSpec, Nodes, StudySpec};
+use study::{Arrangement, Blocks, FabricSpec, Nodes, StudySpec};
 
 use super::simulated;
 use crate::config::resolved::Testbed;

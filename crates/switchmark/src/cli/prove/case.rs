@@ -19,8 +19,7 @@ use study::request::given::Given;
 use study::search::GoalName;
 use study::storage::Storage;
 use study::switching::Switching;
-use study::{BLOCKS, Blocks};
-use study::{ForwardingTest, Profile, SearchKind, StudySpec, SwitchTest};
+use study::{BLOCKS, Blocks, ForwardingTest, Profile, SearchKind, StudySpec, SwitchTest};
 use trial::{Jobs, PortRef, Protocol, QueueDepth, VlanId};
 
 use crate::cli::Failure;

@@ -7,14 +7,13 @@ use std::collections::BTreeMap;
 
 use measure::{FrameSize, Nanos, Refused};
 use serde::Deserialize;
-use study::Blocks;
-use study::StudySpec;
 use study::campaign::{
     AS_FOUND, CampaignSpec, Factor, Level, Limits, Means, Repetitions, StopRule, allowed,
 };
 use study::request::given::{self, Given, Kind};
 use study::request::subjects;
 use study::request::values::unit;
+use study::{Blocks, StudySpec};
 use toml::{Spanned, Value};
 
 use crate::config::resolved::{Source, Testbed};

@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use measure::{ByteCount, Nanos};
-use study::Blocks;
 use study::fabric::Fabric;
-use study::{Arrangement, FabricSpec, Nodes, StudySpec};
+use study::{Arrangement, Blocks, FabricSpec, Nodes, StudySpec};
 use trial::Carrier;
 
 use crate::config::request::from_flags;
