@@ -322,8 +322,13 @@ impl Found {
 
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { question, said, .. } = self;
-        if question.is_empty() { f.write_str(said) } else { write!(f, "{question} {said}") }
+        let Self { question, said, tone } = self;
+        match question.chars().last() {
+            None => f.write_str(said),
+            // A reply to what is no question.
+            Some(last) if tone.is_some() && last != '?' => write!(f, "{question}: {said}"),
+            Some(_) => write!(f, "{question} {said}"),
+        }
     }
 }
 

@@ -65,21 +65,65 @@ fn text_width(text: &str) -> f64 {
 struct PlacedTick<'a> {
     value: f64,
     x: f64,
+    /// Middle of the text, beside its line where the picture ends.
+    text_x: f64,
     /// Empty where it would touch the text before it.
     text: &'a str,
 }
 
 /// Places the ticks of a horizontal axis. A text that would touch the one before it is left out;
-/// its grid line stays.
-fn ticks_along(axis: &Axis, across: impl Fn(f64) -> f64) -> Vec<PlacedTick<'_>> {
+/// its grid line stays. No text reaches beyond the picture, which is `width` wide.
+fn ticks_along(axis: &Axis, width: f64, across: impl Fn(f64) -> f64) -> Vec<PlacedTick<'_>> {
     let mut free_from = f64::NEG_INFINITY;
     let placed = axis.ticks.iter().map(|(value, text)| {
         let (value, x, half) = (*value, across(*value), text_width(text) / 2.0);
-        let is_free = x - half >= free_from;
+        let text_x = x.min(width - half).max(half);
+        let is_free = text_x - half >= free_from;
         if is_free {
-            free_from = x + half + 6.0;
+            free_from = text_x + half + 6.0;
         }
-        PlacedTick { value, x, text: if is_free { text } else { "" } }
+        PlacedTick { value, x, text_x, text: if is_free { text } else { "" } }
     });
     placed.collect()
+}
+
+/// What every picture's texts keep to.
+#[cfg(test)]
+mod legible {
+    use super::text_width;
+
+    /// Left and right end of each text, by its height.
+    fn texts(svg: &str) -> Vec<(f64, f64, f64, String)> {
+        let of = |tag: &str, name: &str| -> Option<f64> {
+            tag.split(&format!(" {name}=\"")).nth(1)?.split('"').next()?.parse().ok()
+        };
+        let texts = svg.split("<text").skip(1).filter_map(|rest| {
+            let (tag, rest) = rest.split_once('>')?;
+            let text = rest.split("</text>").next()?.to_owned();
+            let bold = if tag.contains("gauged") { super::gauges::BOLD } else { 1.0 };
+            let wide = text_width(&text) * bold;
+            let (x, y) = (of(tag, "x")?, of(tag, "y")?);
+            let left = match tag {
+                tag if tag.contains("middle") => x - wide / 2.0,
+                tag if tag.contains(r#"anchor="end""#) => x - wide,
+                _ => x,
+            };
+            (!text.is_empty()).then_some((y, left, left + wide, text))
+        });
+        texts.collect()
+    }
+
+    /// Panics where a text lies on another or leaves the picture. Both within a tenth, to which
+    /// places are written.
+    pub(super) fn assert(svg: &str, width: f64, fewest: usize) {
+        let mut texts = texts(svg);
+        assert!(texts.len() >= fewest, "{texts:?}");
+        texts.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        for pair in texts.windows(2).filter(|pair| pair[0].0.total_cmp(&pair[1].0).is_eq()) {
+            assert!(pair[0].2 <= pair[1].1, "{pair:?}");
+        }
+        let most = texts.iter().map(|text| text.2).fold(0.0, f64::max);
+        let least = texts.iter().map(|text| text.1).fold(0.0, f64::min);
+        assert!(least >= -0.1 && most <= width + 0.1, "{texts:?}");
+    }
 }

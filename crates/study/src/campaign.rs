@@ -217,7 +217,11 @@ impl CampaignSpec {
         let mut all = Vec::new();
         for factor in self.factors.iter().filter(|factor| !factor.is_size()) {
             let Some((first, others)) = factor.levels.split_first() else { continue };
-            let names = |level: &Level| format!("{} {}", factor.name, level.name);
+            // A device's name needs no word before it.
+            let names = |level: &Level| match level.means {
+                Means::Device(_) => level.name.clone(),
+                _ => format!("{} {}", factor.name, level.name),
+            };
             let of = |level| Some(Of { factor: &factor.name, level });
             let reference = names(first);
             for level in others {

@@ -76,6 +76,13 @@ impl RunMeta {
     pub fn is_import(&self) -> bool {
         self.verb == "import"
     }
+
+    /// Names of its studies, `latency, fabric`; empty without one.
+    pub fn study_names(&self) -> String {
+        let mut names: Vec<&str> = self.studies.iter().map(StudySpec::name).collect();
+        names.dedup();
+        names.join(", ")
+    }
 }
 
 /// Input of a run's page.

@@ -41,12 +41,13 @@ fn across(x: &Axis, value: f64) -> f64 {
 
 /// Grid, ticks, and the line of no difference.
 fn ground(out: &mut String, x: &Axis, bottom: f64) {
-    for PlacedTick { value, x: at, text } in ticks_along(x, |value| across(x, value)) {
+    for PlacedTick { value, x: at, text_x, text } in ticks_along(x, WIDTH, |value| across(x, value))
+    {
         let class = if value == 0.0 { "axis" } else { "grid" };
         write_svg(
             out,
             format_args!(
-                r#"<path class="{class}" d="M{at:.1} {TOP}V{bottom}"/><text class="tick" x="{at:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
+                r#"<path class="{class}" d="M{at:.1} {TOP}V{bottom}"/><text class="tick" x="{text_x:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
                 bottom + 16.0,
                 escape(text)
             ),

@@ -13,7 +13,7 @@ use super::{PlacedTick, escape, shorten, text_width, ticks_along};
 const GAP: f64 = 14.0;
 const LEAST_RIGHT: f64 = 190.0;
 /// Bold text is wider.
-const BOLD: f64 = 1.12;
+pub(super) const BOLD: f64 = 1.12;
 const TOP: f64 = 24.0;
 const BELOW: f64 = 44.0;
 /// Maximum characters of a label before the axis, at 12 px.
@@ -80,11 +80,11 @@ impl Layout {
     }
 
     fn ground(&self, out: &mut String, gauges: &Gauges, bottom: f64) {
-        let ticks = ticks_along(&gauges.axis, |value| self.across(gauges, value));
-        for PlacedTick { x, text, .. } in ticks {
+        let ticks = ticks_along(&gauges.axis, self.width, |value| self.across(gauges, value));
+        for PlacedTick { x, text_x, text, .. } in ticks {
             let _ = write!(
                 out,
-                r#"<path class="grid" d="M{x:.1} {TOP}V{bottom}"/><text class="tick" x="{x:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
+                r#"<path class="grid" d="M{x:.1} {TOP}V{bottom}"/><text class="tick" x="{text_x:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
                 bottom + 15.0,
                 escape(text)
             );
@@ -180,26 +180,7 @@ mod tests {
     use page::{Answer, Gauge, Headline, Mark, Unit, Verdict, words};
 
     use super::*;
-
-    /// Left and right end of each text, by its height and anchor.
-    fn texts(svg: &str) -> Vec<(f64, f64, f64, String)> {
-        let of = |tag: &str, name: &str| -> Option<f64> {
-            tag.split(&format!(" {name}=\"")).nth(1)?.split('"').next()?.parse().ok()
-        };
-        let texts = svg.split("<text").skip(1).filter_map(|rest| {
-            let (tag, rest) = rest.split_once('>')?;
-            let text = rest.split("</text>").next()?.to_owned();
-            let wide = text_width(&text) * if tag.contains("gauged") { BOLD } else { 1.0 };
-            let (x, y) = (of(tag, "x")?, of(tag, "y")?);
-            let left = match tag {
-                tag if tag.contains("middle") => x - wide / 2.0,
-                tag if tag.contains(r#"anchor="end""#) => x - wide,
-                _ => x,
-            };
-            (!text.is_empty()).then_some((y, left, left + wide, text))
-        });
-        texts.collect()
-    }
+    use crate::svg::legible;
 
     fn answer(unit: Unit, value: f64) -> Answer {
         let mark = |kind, name: &str, value| {
@@ -218,25 +199,13 @@ mod tests {
         }
     }
 
-    fn assert_legible(layout: &Layout, gauges: &Gauges) {
-        let mut texts = texts(&layout.draw(gauges));
-        assert!(texts.len() >= 7, "{texts:?}");
-        texts.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        for pair in texts.windows(2).filter(|pair| pair[0].0.total_cmp(&pair[1].0).is_eq()) {
-            assert!(pair[0].2 <= pair[1].1, "{pair:?}");
-        }
-        let most = texts.iter().map(|text| text.2).fold(0.0, f64::max);
-        let least = texts.iter().map(|text| text.1).fold(0.0, f64::min);
-        assert!(least >= 0.0 && most <= layout.width, "{texts:?}");
-    }
-
     #[test]
     fn no_text_lies_on_another_in_any_unit() {
         for unit in Unit::ALL {
             for value in [0.3, 7.0, 1_500.0, 626_019.0, 14_880_952.0, 3.2e9] {
                 let gauges = Gauges::from_answers(&[answer(*unit, value)]);
                 for layout in LAYOUTS {
-                    assert_legible(&layout, &gauges[0]);
+                    legible::assert(&layout.draw(&gauges[0]), layout.width, 7);
                 }
             }
         }

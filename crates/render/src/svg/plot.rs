@@ -7,7 +7,9 @@ use page::{PALETTE, Plot, Series};
 use super::{PlacedTick, escape, text_width, ticks_along};
 
 const WIDTH: f64 = 560.0;
-const LEFT: f64 = 66.0;
+/// Least room for the vertical axis's ticks, and their gap before it.
+const LEAST_LEFT: f64 = 66.0;
+const TICK_GAP: f64 = 7.0;
 const RIGHT: f64 = 18.0;
 const TOP: f64 = 30.0;
 const PLOT_HEIGHT: f64 = 250.0;
@@ -40,30 +42,38 @@ pub(super) fn draw(plot: &Plot) -> String {
     out
 }
 
+/// Where the horizontal axis begins: behind the vertical axis's widest tick.
+fn axis_left(plot: &Plot) -> f64 {
+    let widths = plot.y.ticks.iter().map(|(_, text)| text_width(text) + TICK_GAP);
+    widths.fold(LEAST_LEFT, f64::max)
+}
+
 fn at(plot: &Plot, x: f64, y: f64) -> (f64, f64) {
-    let px = LEFT + plot.x.place(x) * (WIDTH - LEFT - RIGHT);
+    let left = axis_left(plot);
+    let px = left + plot.x.place(x) * (WIDTH - left - RIGHT);
     (px, TOP + (1.0 - plot.y.place(y)) * PLOT_HEIGHT)
 }
 
 fn draw_axes(plot: &Plot, out: &mut String) {
-    let (right, bottom) = (WIDTH - RIGHT, TOP + PLOT_HEIGHT);
+    let (left, right, bottom) = (axis_left(plot), WIDTH - RIGHT, TOP + PLOT_HEIGHT);
     for (value, text) in &plot.y.ticks {
         let y = TOP + (1.0 - plot.y.place(*value)) * PLOT_HEIGHT;
         write_svg(
             out,
             format_args!(
-                r#"<line class="grid" x1="{LEFT}" y1="{y:.1}" x2="{right}" y2="{y:.1}"/><text class="tick" x="{:.1}" y="{:.1}" text-anchor="end">{}</text>"#,
-                LEFT - 7.0,
+                r#"<line class="grid" x1="{left}" y1="{y:.1}" x2="{right}" y2="{y:.1}"/><text class="tick" x="{:.1}" y="{:.1}" text-anchor="end">{}</text>"#,
+                left - TICK_GAP,
                 y + 4.0,
                 escape(text)
             ),
         );
     }
-    for PlacedTick { x, text, .. } in ticks_along(&plot.x, |value| at(plot, value, 0.0).0) {
+    let ticks = ticks_along(&plot.x, WIDTH, |value| at(plot, value, 0.0).0);
+    for PlacedTick { x, text_x, text, .. } in ticks {
         write_svg(
             out,
             format_args!(
-                r#"<line class="grid" x1="{x:.1}" y1="{TOP}" x2="{x:.1}" y2="{bottom}"/><text class="tick" x="{x:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
+                r#"<line class="grid" x1="{x:.1}" y1="{TOP}" x2="{x:.1}" y2="{bottom}"/><text class="tick" x="{text_x:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
                 bottom + 17.0,
                 escape(text)
             ),
@@ -72,9 +82,9 @@ fn draw_axes(plot: &Plot, out: &mut String) {
     write_svg(
         out,
         format_args!(
-            r#"<path class="axis" d="M{LEFT} {TOP}V{bottom}H{right}"/><text class="label" x="8" y="16">{}</text><text class="label" x="{:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
+            r#"<path class="axis" d="M{left} {TOP}V{bottom}H{right}"/><text class="label" x="8" y="16">{}</text><text class="label" x="{:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
             escape(&plot.y.label),
-            f64::midpoint(LEFT, right),
+            f64::midpoint(left, right),
             bottom + 37.0,
             escape(&plot.x.label)
         ),
@@ -132,8 +142,9 @@ fn thinned(plot: &Plot, line: &[(f64, f64)]) -> Vec<(f64, f64)> {
     if places.len() <= 2 * COLUMNS {
         return places;
     }
-    let wide = (WIDTH - LEFT - RIGHT) / COLUMNS as f64;
-    let column = |x: f64| ((x - LEFT) / wide) as i64;
+    let left = axis_left(plot);
+    let wide = (WIDTH - left - RIGHT) / COLUMNS as f64;
+    let column = |x: f64| ((x - left) / wide) as i64;
     let mut kept = Vec::new();
     for own in places.chunk_by(|a, b| column(a.0) == column(b.0)) {
         let by_height = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1);
@@ -219,9 +230,29 @@ fn draw_marker(out: &mut String, colour: Option<usize>, x: f64, y: f64) {
 
 #[cfg(test)]
 mod tests {
-    use page::{Axis, Point, Scale};
+    use page::{Axis, Point, Scale, Unit, words};
 
     use super::*;
+    use crate::svg::legible;
+
+    #[test]
+    fn no_text_lies_on_another_in_any_unit() {
+        for unit in Unit::ALL {
+            for value in [0.3, 7.0, 1_500.0, 626_019.0, 14_880_952.0, 3.2e9] {
+                for scale in [Scale::Linear, Scale::Log] {
+                    let points = [0.9, 4.1, 11.7].map(|x| {
+                        Point::plain(x * value, x * value / 3.0, words::value(*unit, x * value))
+                    });
+                    let name = "sw1".to_owned();
+                    let series = vec![Series::through(name, Some(0), false, points.to_vec())];
+                    let x = Axis::along("x", scale, *unit, &series);
+                    let y = Axis::upwards("y", scale, *unit, &series);
+                    let plot = Plot { title: String::new(), x, y, series };
+                    legible::assert(&draw(&plot), WIDTH, 6);
+                }
+            }
+        }
+    }
 
     #[test]
     fn many_points_are_a_line_that_keeps_its_peaks() {

@@ -4,8 +4,8 @@
 //! Never decides: comparisons and shares are the campaign's own findings.
 
 use page::{
-    Answer, Block, Cell, Figure, Image, Key, LevelField, LevelMap, Picture, Quantity, Reply,
-    Section, Table, words,
+    Answer, Block, Cell, Figure, Gauge, Image, Key, LevelField, LevelMap, MarkKind, Picture,
+    Quantity, Reply, Section, Table, words,
 };
 
 use super::typical::{name, typical};
@@ -36,14 +36,25 @@ pub fn report(
     let spec = meta.studies.iter().find_map(StudySpec::campaign)?;
     let comparable = comparable?;
     let compared = spec.comparisons(&meta.id, figures, comparable);
-    let mut answers: Vec<Answer> = compared.iter().map(Compared::answer).collect();
+    let mut answers: Vec<Answer> = match &compared[..] {
+        [] => typical(figures).into_iter().map(|own| cell_answer(own, figures)).collect(),
+        [one] => one.answers().collect(),
+        several => several.iter().map(Compared::headed_answer).collect(),
+    };
     answers.extend(control_answer(figures));
     let mut cells = maps(&spec.factors, figures);
+    let is_drawn = !cells.is_empty();
     let rows = typical(figures).into_iter().map(|figure| (figure, case(figure)));
     let title = "Each combination, through the device";
     cells.push(Block::Table(cell_table(title, "cell", rows)));
     let heading = format!("{} combinations in {} blocks", spec.cells.len(), comparable.count());
-    let mut sections = vec![Section { id: format!("{prefix}-cells"), heading, blocks: cells }];
+    let cells = Section { id: format!("{prefix}-cells"), heading, blocks: cells };
+    // A section with a picture comes first, for that of the first is seen at once.
+    let levels = compared.iter().zip(1..);
+    let levels = levels.flat_map(|(one, at)| of_comparison(&format!("{prefix}-level{at}"), one));
+    let (mut sections, rest): (Vec<Section>, Vec<Section>) =
+        if is_drawn { (vec![cells], levels.collect()) } else { (levels.collect(), vec![cells]) };
+    sections.extend(rest);
     let mut findings = Vec::new();
     findings.extend(variance::shares(figures).map(Block::Table));
     findings.extend(control(figures).map(Block::Table));
@@ -51,10 +62,25 @@ pub fn report(
         let heading = "Variance and control".to_owned();
         sections.push(Section { id: format!("{prefix}-variance"), heading, blocks: findings });
     }
-    for (at, one) in compared.iter().enumerate() {
-        sections.extend(of_comparison(&format!("{prefix}-level{}", at + 1), one));
-    }
     Some(Told { answers, sections })
+}
+
+/// Answer for one combination: its value, beside that over the direct cable.
+fn cell_answer(own: &Figure, figures: &[Figure]) -> Answer {
+    let told = |figure: &Figure| {
+        (figure.metric, figure.quantile.map(f64::to_bits), figure.condition_text(Key::Cell))
+    };
+    let is_cable =
+        |other: &&Figure| other.is_bypass() && told(other) == told(own) && case(other) == case(own);
+    let quantity = words::capital(&name(own));
+    let device = own.condition_text(Key::Device).unwrap_or_default();
+    let gauge = Gauge::new(&*quantity, own.unit).with_cable(figures.iter().find(is_cable)).with(
+        MarkKind::Device,
+        device,
+        own,
+    );
+    let answer = Answer::default().led_by(own).with_gauge(gauge).limited_by(own.verdict);
+    answer.with_question(quantity).of_case(case(own))
 }
 
 fn of_comparison(anchor: &str, compared: &Compared) -> Vec<Section> {
@@ -188,14 +214,13 @@ fn control_answer(figures: &[Figure]) -> Option<Answer> {
     let of = controls(figures).next().and_then(|figure| figure.condition_text(Key::Cell))?;
     let (text, reply) = if different > 0 {
         let text = format!(
-            "The A/A control failed: {of} under two names came out different in {different} of {all} \
-             figures, so something else than the factors changes the figures."
+            "{of} under two names: different in {different} of {all} figures. Something other than \
+             the factors changes them."
         );
         (text, Reply::No)
     } else {
         let text = format!(
-            "The A/A control held: {of} under two names is different in none of {all} figures, and \
-             equivalent in {equal}."
+            "{of} under two names: different in 0 of {all} figures, equivalent in {equal}."
         );
         (text, Reply::Yes)
     };

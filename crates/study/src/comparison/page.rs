@@ -67,12 +67,7 @@ impl Compared {
                 "{} in run {} and {} in run {}, measured {how}",
                 self.subject, subject.id, self.reference, reference.id
             ),
-            answers: first
-                .into_iter()
-                .chain([self.answer()])
-                .chain(self.exchanges())
-                .chain(self.figures())
-                .collect(),
+            answers: first.into_iter().chain(self.answers()).collect(),
             picture: picture(&subject.topology),
             sections,
             background,
@@ -80,8 +75,19 @@ impl Compared {
         }
     }
 
+    /// All answers: the comparison's own, then those of its figures.
+    pub(crate) fn answers(&self) -> impl Iterator<Item = Answer> {
+        [self.answer()].into_iter().chain(self.exchanges()).chain(self.figures())
+    }
+
+    /// Answer of one of several comparisons, with the difference in its primary figure.
+    pub(crate) fn headed_answer(&self) -> Answer {
+        let primary = self.primary.map(|at| &self.rows[at]);
+        self.answer().with_headline(primary.map(sentence::headline))
+    }
+
     /// Answer of the comparison, and whether the difference is attributable to the subject.
-    pub(crate) fn answer(&self) -> Answer {
+    fn answer(&self) -> Answer {
         let any = |better: bool| self.rows.iter().any(|row| row.is_better() == Some(better));
         // The primary figure answers the question; without one, all figures do.
         let reply = match self.primary.map(|at| &self.rows[at]) {
@@ -100,7 +106,7 @@ impl Compared {
         };
         let said = words::capital(&self.attribution.sentence());
         Answer::new(format!("{} {said}.", self.sentence()))
-            .to(format!("{} or {}?", self.subject, self.reference), reply)
+            .to(format!("{} against {}", self.subject, self.reference), reply)
     }
 
     /// Answers for the figures that differ, then for undecided ones; the primary figure comes

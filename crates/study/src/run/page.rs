@@ -10,7 +10,6 @@ use super::{
     ReportInput, RunMeta, TrialAccount, TrialTotals, books, caveats, conditions, conformance,
     devices, picture, studies, trials,
 };
-use crate::StudySpec;
 use crate::acceptance::Acceptance;
 use crate::campaign;
 
@@ -54,12 +53,11 @@ pub fn heading(meta: &RunMeta) -> String {
 
 /// Heading by studies instead of the verb: runs of one demo share their verb.
 fn among_others(meta: &RunMeta) -> String {
-    let mut studies: Vec<&str> = meta.studies.iter().map(StudySpec::name).collect();
-    studies.dedup();
+    let studies = meta.study_names();
     if studies.is_empty() || meta.is_import() {
         return heading(meta);
     }
-    format!("{} on {}", studies.join(", "), meta.topology.name)
+    format!("{studies} on {}", meta.topology.name)
 }
 
 impl ReportInput<'_> {

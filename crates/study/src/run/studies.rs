@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 
-use crate::{StudyPage, StudySpec, Topic, numbered};
+use crate::{StudySpec, Topic, numbered};
 use page::{Answer, Section};
 
 use super::ReportInput;
@@ -37,18 +37,22 @@ pub(super) fn sections(anchor: &str, run: &ReportInput<'_>) -> Vec<Section> {
     all.collect()
 }
 
-/// Answers by kind of question, in the readers' order, study by study.
+/// Answers by kind of question, in the readers' order, study by study. Those that two studies give
+/// to one question in one case bear their study's number.
 pub(super) fn answers(run: &ReportInput<'_>) -> Vec<Answer> {
-    let several = repeated(&run.meta.studies);
-    let named = |number: NonZeroU16, answer: &Answer| {
+    let mut all: Vec<(Topic, NonZeroU16, &Answer)> = Vec::new();
+    for (number, page) in run.pages {
+        all.extend(page.answers.iter().map(|(topic, answer)| (*topic, *number, answer)));
+    }
+    all.sort_by_key(|(topic, ..)| *topic);
+    let is_shared = |number: NonZeroU16, answer: &Answer| {
+        let same = |other: &Answer| other.question == answer.question && other.case == answer.case;
+        all.iter().any(|(_, other, one)| *other != number && same(one))
+    };
+    let named = |(_, number, answer): &(Topic, NonZeroU16, &Answer)| {
         let question = format!("Study {number}: {}", answer.question).trim_end().to_owned();
-        let question = if several.contains(&number) { question } else { answer.question.clone() };
-        Answer { question, ..answer.clone() }
+        let question = if is_shared(*number, answer) { question } else { answer.question.clone() };
+        Answer { question, ..(*answer).clone() }
     };
-    let of_page = |(number, page): &(NonZeroU16, StudyPage)| -> Vec<(Topic, Answer)> {
-        page.answers.iter().map(|(topic, answer)| (*topic, named(*number, answer))).collect()
-    };
-    let mut all: Vec<(Topic, Answer)> = run.pages.iter().flat_map(of_page).collect();
-    all.sort_by_key(|(topic, _)| *topic);
-    all.into_iter().map(|(_, answer)| answer).collect()
+    all.iter().map(named).collect()
 }

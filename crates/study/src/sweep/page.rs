@@ -32,7 +32,12 @@ impl Sweep {
         let background = background.into_iter().chain([conditions::of_sweep(ANCHOR, first)]);
         Page {
             id: ANCHOR.to_owned(),
-            heading: format!("{} over {} on {}", first.verb, swept(&points), device(first)),
+            heading: format!(
+                "{} over {} on {}",
+                first.study_names(),
+                swept(&points),
+                device(first)
+            ),
             line: format!(
                 "Sweep {}, {}, switchmark {}",
                 self.id,
@@ -63,25 +68,43 @@ fn device(meta: &RunMeta) -> String {
     if names.is_empty() { meta.topology.name.clone() } else { names.join(", ") }
 }
 
-/// Answers on sufficient buffers, then the change of the first figures from the first point to the
-/// last.
+/// Answers on sufficient buffers, then the first figures at the first point and at the last.
 fn answers(lines: &[Line<'_>], points: &[&SweptRun]) -> Vec<Answer> {
     let mut answers = enough::answers(lines, points);
     let groups = lines.chunk_by(Line::is_beside).take(MOST_ANSWERS);
-    answers.extend(groups.filter_map(|group| from_first_to_last(&group[0], points)));
+    answers.extend(groups.filter_map(most_changed).flat_map(|line| first_and_last(line, points)));
     answers
 }
 
-fn from_first_to_last(line: &Line<'_>, points: &[&SweptRun]) -> Option<Answer> {
+/// Line that changes most from its first value to its last; the first of several.
+fn most_changed<'a, 'b>(group: &'b [Line<'a>]) -> Option<&'b Line<'a>> {
+    let change = |line: &Line<'_>| {
+        let mut values = line.figures.iter().flatten().filter_map(|figure| figure.value);
+        let first = values.next().unwrap_or(0.0);
+        let last = values.next_back().unwrap_or(first);
+        let most = first.abs().max(last.abs());
+        if most > 0.0 { (last - first).abs() / most } else { 0.0 }
+    };
+    group.iter().rev().max_by(|a, b| change(a).total_cmp(&change(b)))
+}
+
+/// Values at the first point and at the last that has one.
+fn first_and_last(line: &Line<'_>, points: &[&SweptRun]) -> Vec<Answer> {
+    let name = if line.name.is_empty() { String::new() } else { format!(", {}", line.name) };
+    let question = format!("{}{name}", words::capital(&line.of.replace('_', " ")));
     let known = line.figures.iter().zip(points).filter_map(|(figure, point)| {
-        let figure = (*figure)?;
-        Some((figure, words::value(figure.unit, figure.value?), point.at()))
+        let figure = figure.filter(|figure| figure.value.is_some())?;
+        let answer = Answer::default().led_by(figure).limited_by(figure.verdict);
+        Some(answer.with_question(question.clone()).of_case(point.at()))
     });
-    let known: Vec<(&Figure, String, String)> = known.collect();
-    let ((_, from, here), (last, to, there)) = (known.first()?, known.last()?);
-    let name = if line.name.is_empty() { String::new() } else { format!(" ({})", line.name) };
-    let text = format!("{}{name}: {from} at {here}, {to} at {there}.", line.of);
-    Some(Answer::new(text).limited_by(last.verdict))
+    let known: Vec<Answer> = known.collect();
+    let last = known.len().saturating_sub(1);
+    known
+        .into_iter()
+        .enumerate()
+        .filter(|(at, _)| [0, last].contains(at))
+        .map(|own| own.1)
+        .collect()
 }
 
 fn section(lines: &[Line<'_>], points: &[&SweptRun]) -> Section {

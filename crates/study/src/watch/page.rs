@@ -5,16 +5,16 @@
 mod sections;
 mod sentence;
 
-use page::{Answer, Page, Reply, SCHEMA, words};
+use page::{Answer, Gauge, Headline, MarkKind, Page, Reply, SCHEMA, Unit, words};
 use serde_json::{Value, json};
 
-use super::{Hour, Incident, News, Outage, WatchSpec};
+use super::{Hour, Incident, News, Outage, WatchSpec, WatchedWay};
 use crate::run::conditions::{self, Ran};
 use crate::run::{RunMeta, picture};
 
 pub use sentence::{of_gap, of_incident, of_news, of_outage};
 
-/// Number of incidents at the top; the table has all that the journal returned.
+/// Number of incidents, and of ways, at the top; the tables have all that the journal returned.
 const MOST_TOLD: usize = 5;
 
 /// Watch with its results so far.
@@ -162,8 +162,9 @@ impl Watched {
         }
         let incidents = self.incidents();
         if incidents.is_empty() {
-            let text = "Nothing is known to have changed.";
-            answers.push(Answer::new(text).to("Changed?", Reply::NotShown));
+            let text =
+                "No change is known. One of 5 % is found within 20 visits, once there are 60.";
+            answers.push(Answer::new(text).to("As before?", Reply::NotShown));
         }
         for incident in incidents.iter().rev().take(MOST_TOLD) {
             let reply = match incident.is_worse() {
@@ -172,9 +173,33 @@ impl Watched {
                 None => Reply::Inconclusive,
             };
             let text = of_incident(&self.spec, incident);
-            answers.push(Answer::new(text).to("Changed?", reply));
+            answers.push(Answer::new(text).to("As before?", reply));
         }
+        answers.extend(self.medians());
         answers
+    }
+
+    /// Median RTT of each way through a device, beside the direct cable's.
+    fn medians(&self) -> Vec<Answer> {
+        let totals = self.totals();
+        let median =
+            |total: &Hour| (!total.rtt.is_empty()).then(|| total.rtt.quantile(0.5).0 as f64);
+        let all = || self.spec.ways.iter().zip(&totals);
+        let through = all().filter(|(way, _)| !way.is_direct()).filter_map(|(way, total)| {
+            let value = median(total)?;
+            let beside = |(other, _): &(&WatchedWay, &Hour)| {
+                other.is_direct() && other.hosts() == way.hosts()
+            };
+            let cable = all().find(beside).and_then(|(_, total)| median(total));
+            let device = way.device.as_deref().unwrap_or("cable");
+            let gauge = Gauge::new("Median RTT", Unit::Nanoseconds)
+                .with_value(MarkKind::Cable, "direct cable", cable, None)
+                .with_value(MarkKind::Device, device, Some(value), None);
+            let headline = Headline::written(words::time(value));
+            let answer = Answer::default().with_headline(headline).with_gauge(gauge);
+            Some(answer.with_question("Median RTT").of_case(way.label()))
+        });
+        through.take(MOST_TOLD).collect()
     }
 }
 

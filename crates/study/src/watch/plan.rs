@@ -67,6 +67,11 @@ impl WatchedWay {
         self.path == Path::Bypass
     }
 
+    /// Names of both hosts.
+    pub fn hosts(&self) -> [&str; 2] {
+        [&self.from.host, &self.to.host]
+    }
+
     /// Label: `h1/eth1 -> h2/eth1`, with a note for a direct cable.
     pub fn label(&self) -> String {
         let direct = if self.is_direct() { " (direct cable)" } else { "" };

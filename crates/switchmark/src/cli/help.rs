@@ -19,6 +19,7 @@ const FIRST: &[(&str, &[&str])] = &[
     ("sim", &["sweep", "jobs", "report", "json"]),
     ("watch", &["hosts", "device", "time", "alert", "webhook", "serve"]),
     ("compare", &["baseline", "margin", "figure", "report", "junit", "json"]),
+    ("trend", &["by", "testbed", "figure", "report", "junit", "json"]),
     ("prove", &["budget", "devices", "only", "study", "report", "json"]),
 ];
 

@@ -41,6 +41,9 @@ pub struct Args {
     /// Print a Markdown table, and nothing else
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
+    /// Write the trend as a page
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     /// Write the figures as test cases, in the JUnit format
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
@@ -62,7 +65,7 @@ enum By {
 
 /// Shows the trend.
 pub fn run(args: &Args) -> Result<Outcome, Failure> {
-    if let Some(path) = &args.junit {
+    for path in args.report.iter().chain(&args.junit) {
         output::check_report(path)?;
     }
     let journals::Read { store, name } = journals::read(&args.data)?;
@@ -77,11 +80,13 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     if args.data.json {
         speak::print_json(&in_json(&found))?;
     }
+    let page = found.page();
     if args.markdown {
-        speak::print(&render::markdown(&found.page()))?;
+        speak::print(&render::markdown(&page))?;
     } else {
-        output::print_text(&args.data, &render::text(&found.page(), screen()))?;
+        output::print_text(&args.data, &render::text(&page, screen()))?;
     }
+    output::write_page(&args.data, args.report.as_deref(), || page.into())?;
     if let Some(path) = &args.junit {
         junit::write(path, &test_cases(&found))?;
     }

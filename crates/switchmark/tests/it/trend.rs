@@ -37,14 +37,18 @@ fn a_slower_device_is_found_and_an_unchanged_one_is_not() {
     }
     let runs: Vec<&str> = runs.iter().map(String::as_str).collect();
     let junit = scratch.path("trend.xml");
-    let asked = ["trend", "--by", "release", "--junit", junit.to_str().unwrap()];
+    let page = scratch.path("trend.html");
+    let outputs = ["--junit", junit.to_str().unwrap(), "--report", page.to_str().unwrap()];
+    let asked = [&["trend", "--by", "release"], &outputs[..]].concat();
     // In any order: time is the journal's.
     let backwards: Vec<&str> = runs.iter().rev().copied().collect();
     let slower = run(&store, &[&asked[..], &backwards].concat());
     let said = text(&slower);
     assert_eq!(slower.status.code(), Some(4), "{said}");
-    assert!(said.contains("RTT p50 (udp, 64 octets, idle) is worse since v2: 10.51"), "{said}");
-    assert!(said.contains("the direct cable did not move as much"), "{said}");
+    assert!(said.contains("WORSE Trend over 6 runs"), "{said}");
+    assert!(said.contains("2 figures are worse since v2."), "{said}");
+    let page = std::fs::read_to_string(&page).expect("the page");
+    assert!(page.contains("Since v2; the direct cable did not move as much."), "{page}");
     let lines = String::from_utf8_lossy(&slower.stdout).into_owned();
     assert!(lines.lines().all(|line| line.chars().count() <= 100), "{lines}");
     let xml = std::fs::read_to_string(&junit).expect("the test cases");
@@ -56,6 +60,9 @@ fn a_slower_device_is_found_and_an_unchanged_one_is_not() {
 
     let told = json(&run(&store, &[&["trend", "--json", "--quiet"], &runs[..]].concat()));
     assert_eq!((&told["worse"], &told["runs"][4]["id"]), (&true.into(), &runs[4].into()), "{told}");
+    let sentence = told["sentence"].as_str().unwrap_or_default();
+    let expected = format!("RTT p50 (udp, 64 octets, idle) is worse since {}: 10.51", runs[4]);
+    assert!(sentence.starts_with(&expected), "{sentence}");
     let step = &told["series"][0]["step"];
     assert_eq!(
         (&step["since"], &step["earliest"], &step["latest"]),

@@ -268,6 +268,12 @@ fn ends(row: &Row) -> String {
 
 /// Formats the ends: `−7.9…−6.1 %`; `None` with too few repetitions for an interval.
 fn between(row: &Row) -> Option<String> {
+    let (ends, unit) = both_ends(row)?;
+    Some(format!("{}{unit}", ends.join("…")))
+}
+
+/// Both ends, and the unit that follows them; `None` with too few repetitions for an interval.
+fn both_ends(row: &Row) -> Option<([String; 2], &'static str)> {
     let own = &row.comparison;
     let Interval { low, high, confidence: sure } = own.interval;
     if sure < LEAST_CONFIDENCE && low >= high {
@@ -275,21 +281,19 @@ fn between(row: &Row) -> Option<String> {
     }
     let far = |value: f64| !(1.0 / MOST_PERCENT..=MOST_PERCENT).contains(&value);
     Some(match own.scale {
-        Scale::Shift => format!("{}…{}", change(row, low), change(row, high)),
-        Scale::Ratio if far(own.value) => {
-            format!("{}…{} times", words::times(low), words::times(high))
-        }
+        Scale::Shift => ([low, high].map(|end| change(row, end)), ""),
+        Scale::Ratio if far(own.value) => ([low, high].map(words::times), " times"),
         Scale::Ratio => {
             let decimals = decimals(((high - low) * 100.0).abs());
-            let end = |value: f64| signed((value - 1.0) * 100.0, decimals);
-            format!("{}…{}\u{a0}%", end(low), end(high))
+            ([low, high].map(|end| signed((end - 1.0) * 100.0, decimals)), "\u{a0}%")
         }
     })
 }
 
-/// Headline of the change with its interval: `−10.0 %`, `[−10.2…−9.8 %]`.
+/// Headline of the change with its interval: `−10.0 %`, `[−10.2, −9.8]`.
 pub(super) fn headline(row: &Row) -> Headline {
-    let interval = between(row).map(|between| format!("[{between}]")).unwrap_or_default();
+    let interval = both_ends(row).map(|(ends, _)| format!("[{}]", ends.join(", ")));
+    let interval = interval.unwrap_or_default();
     Headline { interval, ..Headline::written(change(row, row.comparison.value)) }
 }
 

@@ -2,26 +2,90 @@
 //!
 //! Never decides: only presents the results.
 
+use std::collections::BTreeMap;
+
 use measure::comparison::{Decision, Scale};
 use measure::quantile::median;
-use page::{Answer, Block, Cell, Page, Section, Table, words};
+use page::{
+    Answer, Axis, Block, Cell, Headline, Image, Page, Picture, Plot, Point, Reply,
+    Scale as AxisScale, Section, Series as Line, Table, words,
+};
 
 use super::{Cable, FEWEST_RUNS, Moved, Series, Trend};
+
+/// Number of figures on the first screen, and of figures that are drawn; the table has all.
+const MOST_TOLD: usize = 8;
 
 impl Trend {
     /// Builds the page: the answer first, then figure by figure.
     pub fn page(&self) -> Page {
         let (id, heading) = ("trend".to_owned(), format!("{} runs", self.runs.len()));
-        let blocks = vec![Block::Table(table(self))];
-        let section =
-            Section { id: format!("{id}-figures"), heading: "Figure by figure".to_owned(), blocks };
-        Page {
-            id,
-            heading,
-            answers: vec![Answer::new(self.sentence())],
-            sections: vec![section],
-            ..Page::default()
+        let section = |name: &str, heading: &str, blocks| Section {
+            id: format!("{id}-{name}"),
+            heading: heading.to_owned(),
+            blocks,
+        };
+        let mut drawn: Vec<&Series> = self.series.iter().collect();
+        drawn.sort_by_key(|one| one.decision != Decision::Different);
+        let drawn = drawn.into_iter().take(MOST_TOLD).map(|one| picture(self, one)).collect();
+        let sections = vec![
+            section("runs", "Run by run", vec![Block::Pictures(drawn)]),
+            section("figures", "Figure by figure", vec![Block::Table(table(self))]),
+        ];
+        let moved = self.series.iter().filter_map(|one| self.moved_answer(one)).take(MOST_TOLD);
+        let answers = [self.answer()].into_iter().chain(moved).collect();
+        Page { id, heading, answers, sections, ..Page::default() }
+    }
+
+    fn answer(&self) -> Answer {
+        let is = |better: bool| self.series.iter().any(|one| one.is_better() == Some(better));
+        let reply = match (is(false), is(true)) {
+            (true, _) => Reply::Worse,
+            (false, true) => Reply::Better,
+            (false, false) if self.is_kept() => Reply::Equivalent,
+            (false, false) => Reply::Inconclusive,
+        };
+        // Each figure that moved has an answer of its own.
+        let text = if is(false) || is(true) {
+            [self.steps(), self.rest()].concat().join(" ")
+        } else {
+            self.sentence()
+        };
+        Answer::new(text).to(format!("Trend over {} runs", self.runs.len()), reply)
+    }
+
+    /// Sentences about the runs at which figures moved.
+    fn steps(&self) -> Vec<String> {
+        let mut counts: BTreeMap<(usize, bool), usize> = BTreeMap::new();
+        for one in &self.series {
+            if let (Some(step), Some(better)) = (significant_step(one), one.is_better()) {
+                *counts.entry((step.since, better)).or_default() += 1;
+            }
         }
+        let told = counts.into_iter().map(|((since, better), number)| {
+            let figures = if number == 1 {
+                "1 figure is".to_owned()
+            } else {
+                format!("{number} figures are")
+            };
+            let how = if better { "better" } else { "worse" };
+            format!("{figures} {how} since {}.", self.runs[since].name)
+        });
+        told.collect()
+    }
+
+    /// Answer for a figure that moved; `None` for others.
+    fn moved_answer(&self, one: &Series) -> Option<Answer> {
+        let (step, better) = (significant_step(one)?, one.is_better()?);
+        let [low, high] = ends(one, &step);
+        let headline = Headline {
+            interval: format!("[{low}, {high}]"),
+            ..Headline::written(amount(one, &step))
+        };
+        let text = format!("Since {}; {}.", since(self, &step), whose(one));
+        let answer = Answer::new(text)
+            .to("Figure by figure", if better { Reply::Better } else { Reply::Worse });
+        Some(answer.with_headline(headline).of_case(one.label()))
     }
 
     /// Sentence about what moved, and the number of figures that did not.
@@ -42,25 +106,30 @@ impl Trend {
             .iter()
             .filter_map(|one| Some(moved(self, one, &significant_step(one)?)))
             .collect();
+        if said.is_empty() {
+            said.push(format!("Over {runs} runs no figure is known to have moved."));
+        }
+        said.extend(self.rest());
+        said.join(" ")
+    }
+
+    /// Sentences about the figures that did not move.
+    fn rest(&self) -> Vec<String> {
         let count = |is: &dyn Fn(&Series) -> bool| self.series.iter().filter(|one| is(one)).count();
         let few = count(&Series::is_too_few);
         let open = count(&|one| one.decision == Decision::Inconclusive) - few;
         let same = count(&|one| one.decision == Decision::Equivalent);
-        if said.is_empty() {
-            said.push(format!("Over {runs} runs no figure is known to have moved."));
-        }
-        for (number, what) in [
+        let counts = [
             (same, format!("the same all along, within {:.1} %", self.margin * 100.0)),
             (open, "inconclusive".to_owned()),
             (few, format!("in fewer than {FEWEST_RUNS} runs, too few to tell")),
-        ] {
-            match number {
-                0 => {}
-                1 => said.push(format!("1 figure is {what}.")),
-                _ => said.push(format!("{number} figures are {what}.")),
-            }
-        }
-        said.join(" ")
+        ];
+        let told = counts.into_iter().filter(|(number, _)| *number > 0);
+        told.map(|(number, what)| match number {
+            1 => format!("1 figure is {what}."),
+            _ => format!("{number} figures are {what}."),
+        })
+        .collect()
     }
 }
 
@@ -75,18 +144,28 @@ fn moved(trend: &Trend, one: &Series, step: &Moved) -> String {
         Scale::Ratio => format!("{} what it was", amount(one, step)),
         Scale::Shift => format!("{} more", amount(one, step)),
     };
-    let whose = match one.cable {
+    format!(
+        "{} is {how} since {}: {by} (95 % CI {}); {}.",
+        words::capital(&one.label()),
+        since(trend, step),
+        interval(one, step),
+        whose(one),
+    )
+}
+
+/// Run of a step, and the runs between which it may lie.
+fn since(trend: &Trend, step: &Moved) -> String {
+    let within = between(trend, step).map_or_else(String::new, |within| format!(" ({within})"));
+    format!("{}{within}", trend.runs[step.since].name)
+}
+
+/// Attribution of a step, by the direct cable.
+const fn whose(one: &Series) -> &'static str {
+    match one.cable {
         Cable::Steady => "the direct cable did not move as much",
         Cable::Moved => "not attributable: the direct cable may have moved as much",
         Cable::None => "not attributable: no direct cable in all of these runs",
-    };
-    let since = &trend.runs[step.since].name;
-    let within = between(trend, step).map_or_else(String::new, |within| format!(" ({within})"));
-    format!(
-        "{} is {how} since {since}{within}: {by} (95 % CI {}); {whose}.",
-        words::capital(&one.label()),
-        interval(one, step),
-    )
+    }
 }
 
 /// Runs between which the step may lie; `None` if it is certain.
@@ -104,17 +183,34 @@ fn amount(one: &Series, step: &Moved) -> String {
 }
 
 fn interval(one: &Series, step: &Moved) -> String {
-    match step.scale {
-        Scale::Ratio => {
-            let [low, high] = [step.interval.low, step.interval.high].map(words::times);
-            format!("{low}…{high} times")
-        }
-        Scale::Shift => format!(
-            "{}…{}",
-            words::value(one.unit, step.interval.low),
-            words::value(one.unit, step.interval.high)
-        ),
-    }
+    let times = if step.scale == Scale::Ratio { " times" } else { "" };
+    format!("{}{times}", ends(one, step).join("…"))
+}
+
+fn ends(one: &Series, step: &Moved) -> [String; 2] {
+    [step.interval.low, step.interval.high].map(|end| match step.scale {
+        Scale::Ratio => words::times(end),
+        Scale::Shift => words::value(one.unit, end),
+    })
+}
+
+/// Plots a figure's values in the order of the runs.
+fn picture(trend: &Trend, one: &Series) -> Picture {
+    let names: Vec<String> = one.runs.iter().map(|run| trend.runs[*run].name.clone()).collect();
+    let point = |(at, (value, name)): (usize, (&f64, &String))| {
+        let text = format!("{name}: {}", words::value(one.unit, *value));
+        Point::plain(at as f64, *value, text)
+    };
+    let points = one.values.iter().zip(&names).enumerate().map(point).collect();
+    let label = words::axis(one.unit, &one.metric_label());
+    let tick = |value| words::tick(one.unit, value);
+    let plot = Plot {
+        title: format!("{}: run by run", one.label()),
+        x: Axis::names("run", &names),
+        y: Axis::over(&label, AxisScale::Linear, one.values.iter().copied(), tick),
+        series: vec![Line::through(one.label(), Some(0), false, points)],
+    };
+    Picture { image: Image::Plot(plot), caption: format!("{}, oldest run first.", one.label()) }
 }
 
 fn table(trend: &Trend) -> Table {

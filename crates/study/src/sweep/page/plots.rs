@@ -14,7 +14,7 @@ const WIDE: f64 = 8.0;
 
 /// Plots one metric's lines; `None` if no point has a value.
 pub(super) fn plot(lines: &[Line<'_>], points: &[&SweptRun]) -> Option<Picture> {
-    let (of, unit) = (&lines.first()?.of, lines.first()?.unit);
+    let (of, unit) = (lines.first()?.of.replace('_', " "), lines.first()?.unit);
     let mut series: Vec<Series> = Vec::new();
     for line in lines {
         for (figure, point) in line.figures.iter().zip(points) {
@@ -62,7 +62,7 @@ pub(super) fn plot(lines: &[Line<'_>], points: &[&SweptRun]) -> Option<Picture> 
         x: Axis::over(&first.parameter, scale(&x), x.iter().copied(), |v| {
             unit_of(&first.condition).map_or_else(|| words::trimmed(v, 3), |u| words::tick(u, v))
         }),
-        y: Axis::over(of, scale(&y), y.iter().copied(), |v| words::tick(unit, v)),
+        y: Axis::over(&of, scale(&y), y.iter().copied(), |v| words::tick(unit, v)),
         series,
     };
     Some(Picture { image: Image::Plot(plot), caption })
