@@ -317,6 +317,11 @@ pub fn first_names(names: &[String], most: usize) -> String {
     }
 }
 
+/// True for a ratio that is written as a change in percent; others are written as multiples.
+pub fn is_percent(ratio: f64) -> bool {
+    (0.5..=2.0).contains(&ratio)
+}
+
 /// Formats a ratio as a multiple: `1,166`, `2.41`, `0.414`.
 pub fn times(ratio: f64) -> String {
     match ratio {

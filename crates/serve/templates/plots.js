@@ -90,7 +90,7 @@ const plots = (() => {
     return `${kind.name} by time. ${parts.filter(Boolean).join("; ")}`;
   };
   // The newest valid trial through the device, in a card with a large number for each quantity;
-  // beneath it the newest over the direct cable.
+  // beneath it the newest of the same case over the direct cable.
   const cards = new Map();
   const card = (kind) => {
     const box = document.createElement("div");
@@ -108,16 +108,18 @@ const plots = (() => {
     return box;
   };
   const headline = (kind, all) => {
-    const newest = (path) => all.findLast((trial) => trial.path === path && trial.values[kind.of] !== null);
-    const device = newest("device"), cable = newest("bypass"), shown = device || cable;
+    const newest = (path, label) => all.findLast((trial) => trial.path === path && trial.values[kind.of] !== null
+      && (label === undefined || trial.label === label));
+    const device = newest("device"), shown = device || newest("bypass");
     if (!shown) return;
+    const cable = newest("bypass", shown.label);
     const box = cards.get(kind.of) || card(kind);
     const put = (what, text) => { box.querySelector(what).textContent = text; };
     const value = (trial) => number(trial.values[kind.of] / kind.divisor);
     put("h2", kind.short);
     put(".number", value(shown));
     put("small", kind.unit);
-    put(".interval", `${device ? "through the device" : "direct cable"}, trial ${shown.ordinal + 1}`);
+    put(".interval", `${shown.label}, ${device ? "through the device" : "direct cable"}, trial ${shown.ordinal + 1}`);
     put(".why", device && cable ? `Direct cable, trial ${cable.ordinal + 1}: ${value(cable)} ${kind.unit}` : "");
   };
   const draw = () => {

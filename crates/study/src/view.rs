@@ -15,7 +15,7 @@ use page::{Answer, Block, Figure, Section};
 
 pub use firsts::FirstOfEach;
 pub use frames::Frames;
-pub use place::{Place, Who};
+pub use place::{Place, PlaceLabels, Who};
 pub use stated::{line_rate, line_rate_rule, stated};
 pub use values::Values;
 pub(crate) use values::values;

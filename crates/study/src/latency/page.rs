@@ -6,12 +6,10 @@ mod plots;
 mod tables;
 mod under_load;
 
-use std::collections::BTreeSet;
-
 use page::{Answer, Block, Caveat, Figure, Gauge, Headline, MarkKind};
 
 use super::finding::{Added, LatencyCase, LatencyFinding, PathTrips, SizeTrips};
-use crate::view::{Finding, Place, StudyPage, Topic, stated, streams};
+use crate::view::{Finding, PlaceLabels, StudyPage, Topic, stated, streams};
 
 impl Finding for LatencyFinding {
     fn page(&self) -> StudyPage {
@@ -111,10 +109,9 @@ fn answers(found: &LatencyFinding) -> Vec<Answer> {
 
 /// Label of each case, with its device if there are several.
 fn labels<'a>(all: &[Trips<'a>]) -> impl Fn(Trips<'a>) -> String + use<'a> {
-    let places: BTreeSet<&Place> = all.iter().map(|trips| &trips.path.place).collect();
-    let several = places.len() > 1;
+    let places = PlaceLabels::new(all.iter().map(|trips| &trips.path.place));
     move |trips| {
-        let place = several.then(|| format!(", {}", trips.path.place.in_short()));
+        let place = places.label(&trips.path.place).map(|place| format!(", {place}"));
         trips.label() + &place.unwrap_or_default()
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! Owns the names that distinguish them on a page. Never decides the limiting component.
 
+use std::collections::BTreeSet;
+
 use page::Cell;
 use trial::topology::Pair;
 use trial::{Path, Subject, Trial};
@@ -110,12 +112,6 @@ impl Place {
         self.pair.as_ref().map_or_else(String::new, hosts)
     }
 
-    /// Device or cable, and the hosts: `router, h1 → h2`.
-    pub fn in_short(&self) -> String {
-        let parts = [self.who.name(), self.hosts()].into_iter();
-        parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
-    }
-
     /// Suffix of a name for two opposite flows, such as `, there`; empty for a single one.
     pub const fn direction_in_words(&self) -> &'static str {
         match self.direction {
@@ -136,6 +132,33 @@ impl Place {
         let counted = self.is_counted_by_device.then(|| "counted by the device".to_owned());
         let notes: Vec<String> = asked.into_iter().chain(ports).chain(counted).collect();
         Cell::path(self.who.name() + self.direction_in_words()).with_note(notes.join(", "))
+    }
+}
+
+/// Label that distinguishes one of several places: the device, the hosts, or both.
+#[derive(Debug, Clone, Copy)]
+pub struct PlaceLabels {
+    several_devices: bool,
+    several_hosts: bool,
+}
+
+impl PlaceLabels {
+    /// Creates the labels of these places.
+    pub fn new<'a>(places: impl IntoIterator<Item = &'a Place>) -> Self {
+        let (mut devices, mut hosts) = (BTreeSet::new(), BTreeSet::new());
+        for place in places {
+            devices.insert(&place.who);
+            hosts.insert(place.hosts());
+        }
+        Self { several_devices: devices.len() > 1, several_hosts: hosts.len() > 1 }
+    }
+
+    /// Label of a place, `router`, `h1 → h2` or `router, h1 → h2`; `None` if all are the same.
+    pub fn label(self, place: &Place) -> Option<String> {
+        let device = self.several_devices.then(|| place.who.name());
+        let hosts = self.several_hosts.then(|| place.hosts());
+        let parts: Vec<String> = device.into_iter().chain(hosts).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
     }
 }
 

@@ -5,7 +5,7 @@
 mod sections;
 mod sentence;
 
-use page::{Answer, Gauge, Headline, MarkKind, Page, Reply, SCHEMA, Unit, words};
+use page::{Answer, Found, Gauge, Headline, MarkKind, Page, Reply, SCHEMA, Unit, words};
 use serde_json::{Value, json};
 
 use super::{Hour, Incident, News, Outage, WatchSpec, WatchedWay};
@@ -120,18 +120,20 @@ impl Watched {
 
     /// Builds the page.
     pub fn page(&self) -> Page {
-        let (meta, anchor) = (&self.meta, "watch");
+        let (meta, anchor, answers) = (&self.meta, "watch", self.answers());
+        let place = format!("watch on {}", meta.topology.name);
         Page {
             id: anchor.to_owned(),
-            heading: format!("Watch on {}", meta.topology.name),
+            heading: Found::from_answers(&answers)
+                .map_or_else(|| words::capital(&place), |found| found.to_string()),
             line: format!(
-                "Run {}, since {}, switchmark {}",
-                meta.id,
+                "{place} · since {} · run {} · switchmark {}",
                 words::moment(meta.created_unix_ns),
+                meta.id,
                 meta.version
             ),
             notes: meta.notes.clone(),
-            answers: self.answers(),
+            answers,
             picture: picture(&meta.topology),
             sections: sections::all(anchor, self),
             background: vec![conditions::section(anchor, meta, &Ran::default())],

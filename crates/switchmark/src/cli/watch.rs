@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use journal::Store;
-use journal::store::WATCH;
+use journal::store::{KeptFigures, WATCH};
 use measure::change::{Season, Settings};
 use measure::{FrameRate, FrameSize, Nanos};
+use page::Found;
 use study::run::{RunMeta, RunStatus};
 use study::watch::Watched;
 use study::watch::{MOST_WAYS, News, WatchSpec, Watcher, watched};
@@ -262,6 +263,11 @@ fn begin(
 /// Prints the result, writes its page, and returns the exit code.
 fn show(store: &Store, meta: RunMeta, args: &Args) -> Result<Outcome, Failure> {
     let watched = read(store, meta)?;
+    let found = Found::from_answers(&watched.page().answers);
+    let (figures, comparable, round_trips) = Default::default();
+    // For the list of runs; a copy, which the watch does without.
+    let _ = store
+        .keep_figures(&watched.meta.id, &KeptFigures { found, figures, comparable, round_trips });
     print_watch(&watched, &args.data, args.report.as_deref())
 }
 

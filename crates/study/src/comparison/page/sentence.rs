@@ -9,9 +9,6 @@ use page::{Ends, Headline, LEAST_CONFIDENCE, Metric, RANGE, Unit, words};
 
 use crate::comparison::{Better, Blocking, Compared, Direct, Row};
 
-/// Largest ratio, and inverse of the smallest, that is written as a percentage.
-const MOST_PERCENT: f64 = 2.0;
-
 impl Compared {
     /// Whole text of the comparison.
     pub fn sentence(&self) -> String {
@@ -165,7 +162,7 @@ fn different(compared: &Compared, row: &Row) -> String {
         let word = word(row, larger);
         return format!("{subject}'s {of} is {by} {word} than {reference}'s ({})", ends(row));
     }
-    if !(1.0 / MOST_PERCENT..=MOST_PERCENT).contains(&own.value) {
+    if !words::is_percent(own.value) {
         let times = words::times(own.value);
         let word = word(row, larger);
         return format!(
@@ -279,10 +276,9 @@ fn both_ends(row: &Row) -> Option<([String; 2], &'static str)> {
     if sure < LEAST_CONFIDENCE && low >= high {
         return None;
     }
-    let far = |value: f64| !(1.0 / MOST_PERCENT..=MOST_PERCENT).contains(&value);
     Some(match own.scale {
         Scale::Shift => ([low, high].map(|end| change(row, end)), ""),
-        Scale::Ratio if far(own.value) => ([low, high].map(words::times), " times"),
+        Scale::Ratio if !words::is_percent(own.value) => ([low, high].map(words::times), " times"),
         Scale::Ratio => {
             let decimals = decimals(((high - low) * 100.0).abs());
             ([low, high].map(|end| signed((end - 1.0) * 100.0, decimals)), "\u{a0}%")
@@ -311,7 +307,7 @@ fn change(row: &Row, value: f64) -> String {
             let plus = if value > 0.0 { "+" } else { "" };
             format!("{plus}{}", words::value(row.unit, value))
         }
-        Scale::Ratio if (1.0 / MOST_PERCENT..=MOST_PERCENT).contains(&value) => {
+        Scale::Ratio if words::is_percent(value) => {
             format!("{}\u{a0}%", signed((value - 1.0) * 100.0, 1))
         }
         Scale::Ratio => format!("{} times", words::times(value)),

@@ -48,7 +48,7 @@ pub fn of_incident(spec: &WatchSpec, incident: &Incident) -> String {
     )
 }
 
-/// Size of a change: `51.3 µs -> 1.05 ms, 20.6 times as much (95 % CI 20.1…21.0)`.
+/// Size of a change: `rose from 51.3 µs to 1.05 ms, 20.6 times (95 % CI 20.1…21 times)`.
 pub(super) fn by(member: &Member) -> String {
     let change = &member.change;
     let unit = unit(member.quantity);
@@ -61,6 +61,13 @@ pub(super) fn by(member: &Member) -> String {
     };
     let ends = format!("{how} from {} to {}", said(change.before), said(change.after));
     match change.amount {
+        Amount::Ratio if !words::is_percent(change.value) => format!(
+            "{ends}, {} times ({} % CI {}…{} times)",
+            words::times(change.value),
+            words::trimmed(confidence * 100.0, 1),
+            words::times(low),
+            words::times(high)
+        ),
         Amount::Ratio => {
             let share = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0).replace('-', "−");
             format!(

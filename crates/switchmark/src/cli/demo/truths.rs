@@ -5,11 +5,11 @@
 //! kernel's limit and the profiles do.
 
 use measure::Rate;
-use page::numbers;
 use page::{
     Answer, Bound, Cell, Condition, Figure, Headline, Key, Metric, Reply, Style, Table, Unit,
     Verdict,
 };
+use page::{numbers, words};
 
 use super::{FREE, LIMIT, LIMITED, buffers, groups, slow, storage};
 use crate::cli::output::Finished;
@@ -53,8 +53,9 @@ pub fn truths(runs: &[Finished]) -> Truths {
     }
     let off = facts.iter().filter(|fact| fact.is_wrong).count();
     let note = format!(
-        "The kernel limits the second lab's ports to {LIMIT} and counts frames without FCS; the \
-         profiles of the simulated devices state their properties."
+        "The kernel limits the second lab's ports to {} and counts frames without FCS; the \
+         profiles of the simulated devices state their properties.",
+        words::value(Unit::BitsPerSecond, LIMIT.bits_per_second())
     );
     let table = Table::new("Known value and measured value", ["", "measured", "known", "off"])
         .with_note(note)
@@ -162,7 +163,7 @@ fn buffer(run: &Finished) -> Option<Fact> {
     if let Some(reply) = answers(run).find_map(|answer| answer.reply) {
         let known = Reply::from(Some(buffers::is_enough(known)));
         return Some(Fact {
-            what: format!("is {device} enough for TCP, RTT 50 ms?"),
+            what: format!("{device} buffer: enough for TCP, RTT 50 ms?"),
             measured: reply.word().to_owned(),
             known: Some(known.word().to_owned()),
             off: None,
@@ -174,7 +175,7 @@ fn buffer(run: &Finished) -> Option<Fact> {
             && figure.is_of("depth")
             && figure.text(Key::Estimator) == Some("one-shot")
     });
-    Some(Fact::number(format!("buffer of {device}"), Unit::Bytes, known.0 as f64, figure))
+    Some(Fact::number(format!("{device} buffer"), Unit::Bytes, known.0 as f64, figure))
 }
 
 /// Latency that the switch before the storage adds to each write.

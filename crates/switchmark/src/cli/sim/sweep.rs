@@ -109,7 +109,8 @@ pub(in crate::cli) fn run(
         data: Data { quiet: true, ..measuring.data.clone() },
     };
     let failure = work.carry_out(workers, measuring.data.quiet);
-    let swept = report::sweep(&Store::read(&work.store)?, &work.sweep)?;
+    // Writable: the points' figures are kept.
+    let swept = report::sweep(&Store::open(&work.store)?, &work.sweep)?;
     let Some(swept) = swept else {
         return Err(failure.unwrap_or_else(|| work.interrupted(0)));
     };

@@ -7,7 +7,8 @@ use page::{Answer, Bound, Table, Unit};
 use super::super::finding::{FloodCounts, ForwardingFinding, OneWay};
 use super::listing;
 use super::rated::{Origin, Rated};
-use super::smallest::{several_devices, shown_sizes};
+use super::smallest::{place_labels, shown_sizes};
+use crate::view::PlaceLabels;
 
 /// Rates of all floods.
 pub(super) fn rates(found: &ForwardingFinding) -> Vec<Rated<'_>> {
@@ -36,16 +37,16 @@ pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
     }
     let rates: Vec<Rated<'_>> =
         rates(found).into_iter().filter(Rated::is_whole_of_device).collect();
-    let (shown, several) = (shown_sizes(&rates), several_devices(&rates));
+    let (shown, places) = (shown_sizes(&rates), place_labels(&rates));
     let is_shown = |rated: &&Rated<'_>| {
         rated.value().value.is_some() && shown.binary_search(&rated.traffic().frames).is_ok()
     };
-    rates.iter().filter(is_shown).map(|rated| answer(rated, several)).collect()
+    rates.iter().filter(is_shown).map(|rated| answer(rated, places)).collect()
 }
 
-fn answer(rated: &Rated<'_>, several: bool) -> Answer {
+fn answer(rated: &Rated<'_>, places: PlaceLabels) -> Answer {
     let is_most = matches!(rated.origin, Origin::Flood(counts) if counts.is_at_most);
-    rated.answer(several).bounded(is_most.then_some(Bound::Most))
+    rated.answer(places).bounded(is_most.then_some(Bound::Most))
 }
 
 /// Table of a flood's counts: offered, sent, lost, duplicated and reordered.

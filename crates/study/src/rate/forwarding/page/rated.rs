@@ -8,7 +8,7 @@ use super::super::finding::{FloodCounts, GoalCase, OneWay, RateValue, Traffic};
 use crate::line_share::line_rate_of;
 use crate::search::GoalName;
 use crate::verdict::TESTER_SHARE;
-use crate::view::{line_rate, stated};
+use crate::view::{PlaceLabels, line_rate, stated};
 
 /// Kind of rate; two goals are two quantities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,7 +79,7 @@ impl<'a> Rated<'a> {
     }
 
     /// Answer with the direct cable's rate and line rate, and whether line rate was reached.
-    pub(super) fn answer(&self, several: bool) -> Answer {
+    pub(super) fn answer(&self, places: PlaceLabels) -> Answer {
         let (value, Traffic { frames, place, .. }) = (self.value(), self.traffic());
         let (axis, question) = match self.kind() {
             Kind::Flood => ("Received under flood", "Forwarding rate under flood"),
@@ -91,8 +91,7 @@ impl<'a> Rated<'a> {
             .with(MarkKind::Device, place.who.name(), value);
         let why = self.bound().map(|why| format!("{}.", words::capital(&why)));
         let bound = self.is_bound().then_some(Bound::Least);
-        let labels =
-            [Some(frames.to_phrase()), self.condition(), several.then(|| place.in_short())];
+        let labels = [Some(frames.to_phrase()), self.condition(), places.label(place)];
         let labels: Vec<String> = labels.into_iter().flatten().collect();
         let answer = stated(why.unwrap_or_default(), value).led_by(value).bounded(bound);
         line_rate(answer.with_gauge(gauge), value, question).of_case(labels.join(", "))

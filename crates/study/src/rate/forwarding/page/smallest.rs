@@ -10,7 +10,7 @@ use page::{Answer, Bound, Figure, Gauge, MarkKind};
 
 use super::super::finding::{OneWay, Traffic};
 use super::rated::Rated;
-use crate::view::{Frames, Who, stated};
+use crate::view::{Frames, PlaceLabels, Who, stated};
 
 /// Number of sizes up to which all are shown; with more, only the smallest, the largest and the
 /// mixes.
@@ -26,9 +26,9 @@ pub(super) fn shown_sizes(rates: &[Rated<'_>]) -> Vec<Frames> {
     all.iter().copied().filter(is_shown).cloned().collect()
 }
 
-/// True if several devices must be distinguished.
-pub(super) fn several_devices(rates: &[Rated<'_>]) -> bool {
-    rates.iter().map(|rated| &rated.traffic().place.who).collect::<BTreeSet<_>>().len() > 1
+/// Labels of the places of rates.
+pub(super) fn place_labels(rates: &[Rated<'_>]) -> PlaceLabels {
+    PlaceLabels::new(rates.iter().map(|rated| &rated.traffic().place))
 }
 
 /// Result of one device in a test.
@@ -61,20 +61,18 @@ pub(super) fn answers<'a>(
         let place = &part.way.traffic.place;
         known.insert((place.who.clone(), place.hosts()))
     });
-    let several = parts.iter().map(|part| &part.way.traffic.place).collect::<BTreeSet<_>>();
-    let several = several.len() > 1;
-    parts.iter().map(|part| answer(question, part, several)).collect()
+    let places = PlaceLabels::new(parts.iter().map(|part| &part.way.traffic.place));
+    parts.iter().map(|part| answer(question, part, places)).collect()
 }
 
-fn answer(question: &str, part: &Part<'_>, several: bool) -> Answer {
+fn answer(question: &str, part: &Part<'_>, places: PlaceLabels) -> Answer {
     let Traffic { frames, place, .. } = part.way.traffic;
     let gauge = Gauge::new(question, part.way.found.unit).with_cable(part.cable).with(
         MarkKind::Device,
         place.who.name(),
         part.way.found,
     );
-    let place = several.then(|| place.in_short());
-    let labels = [Some(frames.to_phrase()), Some(part.conditions.clone()), place];
+    let labels = [Some(frames.to_phrase()), Some(part.conditions.clone()), places.label(place)];
     let labels = labels.into_iter().flatten().filter(|label| !label.is_empty());
     stated(String::new(), part.way.found)
         .led_by(part.way.found)

@@ -10,9 +10,10 @@ use page::{Answer, Block, Caveat, Cell, Unit, words};
 use super::super::finding::{ForwardingFinding, GoalCase, Traffic};
 use super::super::throughput::LOAD_GOALS;
 use super::rated::{Kind, Origin, Rated};
-use super::smallest::{several_devices, shown_sizes};
+use super::smallest::{place_labels, shown_sizes};
 use super::{listing, quantity};
 use crate::search::GoalName;
+use crate::view::PlaceLabels;
 
 /// Rates that were searched for.
 pub(super) fn rates(found: &ForwardingFinding) -> Vec<Rated<'_>> {
@@ -38,13 +39,15 @@ pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
     let mut rates: Vec<Rated<'_>> =
         rates(found).into_iter().filter(Rated::is_whole_of_device).collect();
     let shown = shown_sizes(&rates);
-    let several = several_devices(&rates);
+    let places = place_labels(&rates);
+    let is_alone =
+        rates.iter().all(|rated| rated.traffic().place.who == rates[0].traffic().place.who);
     // The goal whose load other tests use is stated for every size; the others only for the
     // smallest, and only for a single device.
     let leading = rates.iter().map(rank).min();
     rates.retain(|rated| {
         let frames = &rated.traffic().frames;
-        let is_first = Some(frames) == shown.first() && !several;
+        let is_first = Some(frames) == shown.first() && is_alone;
         is_first || Some(rank(rated)) == leading && shown.binary_search(frames).is_ok()
     });
     rates.sort_by_key(|rated| {
@@ -52,8 +55,8 @@ pub(super) fn answers(found: &ForwardingFinding) -> Vec<Answer> {
         (Some(rank) != leading, rank, place.hosts(), frames.clone(), place.who.clone())
     });
     let one = |rated: &Rated<'_>| match rated.value().value {
-        Some(_) => rated.answer(several),
-        None => no_rate(rated, several),
+        Some(_) => rated.answer(places),
+        None => no_rate(rated, places),
     };
     rates.iter().map(one).collect()
 }
@@ -63,14 +66,14 @@ fn rank(rated: &Rated<'_>) -> Option<usize> {
 }
 
 /// Answer if no load passed: below the known bound, or undetermined.
-fn no_rate(rated: &Rated<'_>, several: bool) -> Answer {
+fn no_rate(rated: &Rated<'_>, places: PlaceLabels) -> Answer {
     let value = rated.value();
     let text = if value.caveats.contains(&Caveat::LossNotByLoad) {
         "Frames are lost at any rate, and no more at a higher one: no rate is the limit."
     } else {
         "No load that was tried passed."
     };
-    Answer { text: text.to_owned(), ..rated.answer(several) }.with_question("Throughput")
+    Answer { text: text.to_owned(), ..rated.answer(places) }.with_question("Throughput")
 }
 
 /// Explanations of the goals that occur.
