@@ -151,7 +151,7 @@ keys! {
     Statistic "statistic" value "Of which pairs, ports or samples the value is, and how.";
     PairsOfAPort "pairs_of_a_port" explains "In how many pairs a port is, at most.";
     WireLimit "wire_limit_bits_per_s" explains "Payload that the link carries in full frames, one way.";
-    SlowPort "slow_port" place "Of `port_share`, `port_delay`, `port_damaged` and `port_late`: the port.";
+    SlowPort "slow_port" place "Of `port_share`, `port_delay`, `port_damaged`, `port_loss` and `port_late`: the port.";
     Partners "partners" explains "Of those: number of ports that it had as partners.";
     ExchangeWith "exchange_with" explains "Of those: the port with whose cable its own may be exchanged.";
     WorstArrangement "worst_arrangement" explains "Of `nonblocking`: the worst arrangement.";

@@ -69,6 +69,7 @@ metrics! {
     PortShare "port_share" [Ratio] "best rate of a port that is slow with every partner, as a share of the other ports' median; `statistic`: what it `sends`, what it `receives`, its `exchanges`, or by its `link`'s speed";
     PortDelay "port_delay" [Nanoseconds] "of such a port: by how much a short message takes longer than between two other ports";
     PortDamaged "port_damaged" [Ratio] "share of the frames on a port's cable that arrived with a wrong FCS; `statistic` says in which direction, as the port sees it";
+    PortLoss "port_loss" [Ratio] "of a port that loses paced frames, a twentieth of its link, with every partner: share of them; `statistic`: what it `sends`, or `receives`";
     PortLate "port_late" [Ratio] "of a port whose messages are late with every partner: share of them that took half as long again as usual";
     CollectiveTime "collective_time" [Nanoseconds] "duration of a [collective](../methods/collectives.md), from a barrier to the end of its slowest rank";
     AlgorithmBandwidth "algorithm_bandwidth" [BitsPerSecond] "a collective's size over its time";

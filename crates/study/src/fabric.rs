@@ -15,6 +15,7 @@ mod infer;
 mod page;
 mod payload;
 mod probe;
+mod quiet;
 mod request;
 mod rounds;
 mod run;

@@ -25,6 +25,7 @@ use super::collective::Collectives;
 use super::control::Controls;
 use super::infer::Inferred;
 use super::probe::Probes;
+use super::quiet::Quiets;
 use super::rounds::Data;
 use super::scene::Scene;
 use crate::view::Who;
@@ -118,6 +119,7 @@ pub(super) struct Measured<'a> {
     pub(super) collectives: &'a Collectives,
     pub(super) structures: &'a Structures,
     pub(super) probes: &'a Probes,
+    pub(super) quiets: &'a Quiets,
     pub(super) controls: &'a Controls,
     pub(super) ways: &'a Ways,
     pub(super) seed: u64,

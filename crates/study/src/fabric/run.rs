@@ -14,6 +14,7 @@ use super::finding::{FabricFinding, Measured, Structures, doubted, suspects};
 use super::floods::Flooding;
 use super::infer::infer;
 use super::probe::{self, Probes};
+use super::quiet::{self, Quiets};
 use super::rounds::Data;
 use super::scene::Scene;
 use super::{FabricSpec, Place, gone};
@@ -62,6 +63,7 @@ impl FabricSpec {
         }
         gone::forget(&mut data, &scenes);
         let probes = self.probe(&mut session, &scenes, &data, seed)?;
+        let quiets = self.quiet(&mut session, &scenes, &topology)?;
         let controls = self.control(&mut session, &scenes, &data, seed)?;
         let structures = flood(&scenes, &topology, &mut session, seed)?;
         let Session { ways, .. } = session;
@@ -72,6 +74,7 @@ impl FabricSpec {
             collectives: &collectives,
             structures: &structures,
             probes: &probes,
+            quiets: &quiets,
             controls: &controls,
             ways: &ways,
             seed,
@@ -92,6 +95,22 @@ impl FabricSpec {
         for (at, scene) in scenes.iter().enumerate().filter(|_| self.controls) {
             let suspects = self.so_far(session, scenes, data, seed, |so_far| suspects(so_far, at));
             found.extend(probe::run(self, session, scene, suspects)?.map(|probed| (at, probed)));
+        }
+        Ok(found)
+    }
+
+    /// Counts the losses of every scene whose ports are compared.
+    fn quiet(
+        &self,
+        session: &mut Session<'_>,
+        scenes: &[Scene],
+        topology: &Topology,
+    ) -> Result<Quiets> {
+        let mut found = Quiets::new();
+        for (at, scene) in scenes.iter().enumerate().filter(|_| self.controls) {
+            if scene.is_asked(&session.ways) {
+                found.insert(at, quiet::run(self, session, scene, topology)?);
+            }
         }
         Ok(found)
     }
@@ -130,6 +149,7 @@ impl FabricSpec {
             collectives: &Collectives::new(),
             structures: &Structures::new(),
             probes: &Probes::new(),
+            quiets: &Quiets::new(),
             controls: &Controls::new(),
             ways: &session.ways,
             seed,
@@ -199,7 +219,8 @@ impl FabricSpec {
             Some(_) => round + single * control::singles(pairs),
             None => Estimate::NONE,
         };
-        let block = round * probe::rounds(scene.ports.len()) + control;
+        let probes = round * probe::rounds(scene.ports.len());
+        let block = probes + quiet::estimate(self, scene) + control;
         (block * u64::from(self.blocks.get())).searching()
     }
 

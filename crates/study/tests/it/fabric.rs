@@ -181,7 +181,7 @@ fn run(spec: &FabricSpec, testbed: &mut Scripted<Blocking>) -> Vec<Figure> {
     }
     // Probes and controls follow from what was measured: the estimate has all of them.
     let follows = |trial: &&Trial| {
-        ["suspects", "alone", "again"].iter().any(|word| trial.label.contains(word))
+        ["suspects", "alone", "again", "quiet"].iter().any(|word| trial.label.contains(word))
     };
     let followed = testbed.asked.iter().filter(follows).count() as u64;
     let most = |path: Path| {
@@ -190,9 +190,10 @@ fn run(spec: &FabricSpec, testbed: &mut Scripted<Blocking>) -> Vec<Figure> {
         (of.count() as u64, flows)
     };
     let sides = [most(Path::Device), most(Path::Bypass)];
-    let each = |trials: u64, flows: u64| {
-        (spec.profile.phases(spec.duration).total() + trial_overhead(flows)) * trials
+    let lasting = |duration: Nanos, trials: u64, flows: u64| {
+        (spec.profile.phases(duration).total() + trial_overhead(flows)) * trials
     };
+    let each = |trials: u64, flows: u64| lasting(spec.duration, trials, flows);
     let blocks = u64::from(spec.blocks.get());
     // Ports in several pairs are never judged; without a direct cable nothing leans to a *no*.
     let is_asked = spec.arrangements.iter().any(|arrangement| arrangement.is_matching());
@@ -201,17 +202,19 @@ fn run(spec: &FabricSpec, testbed: &mut Scripted<Blocking>) -> Vec<Figure> {
     let probes = rounds(testbed.ports >= 5, 3);
     let has_cables = sides[1].0 > 0;
     let (again, alone) = (rounds(has_cables, 1), rounds(has_cables, pairs.min(8)));
-    let after = probes + again + alone;
+    let quiet = rounds(testbed.ports >= 5 && blocks > 1, 1);
+    let (quiet_flows, after) = (testbed.ports as u64 / 2 * 2, probes + again + alone + quiet);
     let time = each(sides[0].0, sides[0].1)
         + each(sides[1].0, sides[1].1)
         + each(probes + again, pairs)
-        + each(alone, 1);
+        + each(alone, 1)
+        + lasting(spec.duration.max(Nanos::from_millis(400)), quiet, quiet_flows);
     assert!(followed <= after, "{followed} trials followed of {after}");
     let expected = Estimate {
         trials: sides[0].0 + sides[1].0 + after,
         time,
         starting: Nanos::ZERO,
-        flows: sides[0].1.max(sides[1].1),
+        flows: sides[0].1.max(sides[1].1).max(if quiet > 0 { quiet_flows } else { 0 }),
         searching: after > 0,
     };
     assert_eq!(study.estimate(testbed.topology()), expected, "every trial was counted");

@@ -120,7 +120,14 @@ pub fn run(args: &Args) -> Result<Outcome, Failure> {
     if tested.bad {
         return Err(OwnClaimsWrong.into());
     }
-    Ok(output::outcome(&all, &together(&runs).account()))
+    match output::outcome(&all, &together(&runs).account()) {
+        // What the demo shows has its value; a point of a curve is missing.
+        Outcome::Open(line) if known.open == 0 => {
+            output::print_text(&args.data, &format!("\n{}", wrapped("", &line)))?;
+            Ok(Outcome::Done)
+        }
+        outcome => Ok(outcome),
+    }
 }
 
 /// The command that measures the user's own device.

@@ -13,6 +13,7 @@ use trial::PortRef;
 
 use super::super::control::Control;
 use super::super::probe::Probed;
+use super::super::quiet::Quiet;
 use super::super::scene::{FEWEST_PORTS, Scene};
 use super::Measured;
 use super::lossy::{Lateness, damaged_share};
@@ -63,6 +64,10 @@ pub(in super::super) enum How {
     SendsDamaged,
     /// Frames that it receives are damaged.
     ReceivesDamaged,
+    /// Frames that it sends are lost.
+    SendsLost,
+    /// Frames that are sent to it are lost.
+    ReceivesLost,
     /// Some of its messages take much longer than the rest.
     Late,
 }
@@ -73,8 +78,8 @@ impl How {
         match self {
             Self::Link { .. } => "link",
             Self::Exchanges => "exchanges",
-            Self::Sends | Self::SendsDamaged => "sends",
-            Self::Receives | Self::ReceivesDamaged => "receives",
+            Self::Sends | Self::SendsDamaged | Self::SendsLost => "sends",
+            Self::Receives | Self::ReceivesDamaged | Self::ReceivesLost => "receives",
             Self::Delay | Self::Late => "messages",
         }
     }
@@ -86,6 +91,7 @@ impl How {
             }
             Self::Delay => (Metric::PortDelay, Unit::Nanoseconds),
             Self::SendsDamaged | Self::ReceivesDamaged => (Metric::PortDamaged, Unit::Ratio),
+            Self::SendsLost | Self::ReceivesLost => (Metric::PortLoss, Unit::Ratio),
             Self::Late => (Metric::PortLate, Unit::Ratio),
         }
     }
@@ -101,7 +107,8 @@ pub(super) fn slow_ports(measured: Measured<'_>, at: usize, own: &OwnRates) -> V
     let lateness = Lateness::new(measured, at);
     let control = measured.controls.get(&at);
     let others = compared.len() - 1;
-    let judge = Judge { measured, scene, own, lateness: &lateness, control, others };
+    let quiet = measured.quiets.get(&at);
+    let judge = Judge { measured, scene, own, lateness: &lateness, quiet, control, others };
     let probed = measured.probes.get(&at);
     let mut slow: Vec<SlowPort> =
         compared.iter().filter_map(|port| judge.slow_port(port, probed)).collect();
@@ -178,6 +185,7 @@ struct Judge<'a> {
     scene: &'a Scene,
     own: &'a OwnRates,
     lateness: &'a Lateness,
+    quiet: Option<&'a Quiet>,
     control: Option<&'a Control>,
     others: usize,
 }
@@ -189,6 +197,9 @@ impl Judge<'_> {
             signs.extend(self.narrowed(port, rate, probed));
         }
         signs.extend(self.by_damage(port));
+        if signs.is_empty() {
+            signs = self.by_loss(port);
+        }
         if signs.is_empty() {
             signs.extend(self.by_lateness(port));
         }
@@ -304,6 +315,23 @@ impl Judge<'_> {
             Some(Sign { how, value: row.single(Metric::PortDamaged, Unit::Ratio, Some(share)) })
         });
         damaged.collect()
+    }
+
+    /// Paced frames that are lost at the port, whoever its partner is.
+    fn by_loss(&self, port: &PortRef) -> Vec<Sign> {
+        let Some(quiet) = self.quiet else { return Vec::new() };
+        let ways =
+            [(How::SendsLost, quiet.sent_by(port)), (How::ReceivesLost, quiet.sent_to(port))];
+        let lost = ways.into_iter().filter_map(|(how, loss)| {
+            let loss = loss?;
+            let mut row = self.row(port);
+            row.set(Key::Statistic, how.as_str());
+            row.n = loss.frames;
+            let mut value = row.single(Metric::PortLoss, Unit::Ratio, Some(loss.share));
+            value.set_interval(Some(loss.interval));
+            Some(Sign { how, value })
+        });
+        lost.collect()
     }
 
     fn by_lateness(&self, port: &PortRef) -> Option<Sign> {

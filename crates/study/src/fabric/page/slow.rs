@@ -77,6 +77,7 @@ fn question(port: &SlowPort, how: How) -> String {
         How::Exchanges | How::Sends | How::Receives => "Slow port",
         How::Delay => "Delay",
         How::SendsDamaged | How::ReceivesDamaged => "Damaged frames",
+        How::SendsLost | How::ReceivesLost => "Lost frames",
         How::Late => "Late messages",
     };
     format!("{what} at {}", port.port)
@@ -109,6 +110,12 @@ fn clause(port: &SlowPort, sign: &Sign) -> String {
         ),
         How::SendsDamaged => format!("sends {} of its frames damaged", share()),
         How::ReceivesDamaged => format!("receives {} of its frames damaged", share()),
+        How::SendsLost => {
+            format!("loses {} of the frames that it sends{}", share(), interval(value))
+        }
+        How::ReceivesLost => {
+            format!("loses {} of the frames that are sent to it{}", share(), interval(value))
+        }
         How::Late => format!(
             "has {} of its messages take half as long again as usual, whoever its partner is{}",
             share(),
@@ -153,6 +160,8 @@ const fn words_of(how: How) -> &'static str {
         How::Delay => "time longer for a short message",
         How::SendsDamaged => "damaged frames sent",
         How::ReceivesDamaged => "damaged frames received",
+        How::SendsLost => "lost frames sent",
+        How::ReceivesLost => "lost frames received",
         How::Late => "late messages",
     }
 }
@@ -202,7 +211,7 @@ mod tests {
         let said = text(vec![sign(How::Receives), sign(How::SendsDamaged)]);
         assert!(said.contains("receives at 80.0 %"), "{said}");
         assert!(said.contains(", and sends 80.0 % of its frames damaged: its host"), "{said}");
-        for how in [How::Exchanges, How::Delay, How::ReceivesDamaged, How::Late] {
+        for how in [How::Exchanges, How::Delay, How::ReceivesDamaged, How::SendsLost, How::Late] {
             let said = text(vec![sign(how)]);
             assert!(said.contains("not the switch's sharing"), "{how:?}: {said}");
         }

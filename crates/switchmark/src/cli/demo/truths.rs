@@ -17,6 +17,15 @@ use crate::cli::output::Finished;
 /// Largest deviation of a measured value from the known one, in percent.
 pub const OFF_PERCENT: f64 = 1.0;
 
+/// Properties of the kernel's bridge, which nobody knows before they are measured.
+const OF_BRIDGE: [(Metric, &str); 2] = [
+    (Metric::RttAdded, "added latency of this machine's bridge"),
+    (Metric::Received, "its forwarding rate under flood"),
+];
+
+/// Stands where nothing was measured.
+const NO_VALUE: &str = "no value";
+
 /// Known beside measured values.
 #[derive(Debug)]
 pub struct Truths {
@@ -24,6 +33,8 @@ pub struct Truths {
     pub table: Table,
     /// Number of values that are off by more than [`OFF_PERCENT`].
     pub off: usize,
+    /// Number of properties without a measured value.
+    pub open: usize,
 }
 
 /// One property of a device.
@@ -52,6 +63,10 @@ pub fn truths(runs: &[Finished]) -> Truths {
         }
     }
     let off = facts.iter().filter(|fact| fact.is_wrong).count();
+    let nothing = [NO_VALUE, Reply::NotShown.word()];
+    let open = facts.iter().filter(|fact| nothing.contains(&&*fact.measured)).count();
+    let bridge = facts.iter().filter(|fact| fact.known.is_none()).count();
+    let open = open + OF_BRIDGE.len().saturating_sub(bridge);
     let note = format!(
         "The kernel limits the second lab's ports to {} and counts frames without FCS; the \
          profiles of the simulated devices state their properties.",
@@ -60,7 +75,7 @@ pub fn truths(runs: &[Finished]) -> Truths {
     let table = Table::new("Known value and measured value", ["", "measured", "known", "off"])
         .with_note(note)
         .with_rows(facts.into_iter().map(Fact::row));
-    Truths { table, off }
+    Truths { table, off, open }
 }
 
 impl Fact {
@@ -78,7 +93,7 @@ impl Fact {
         let headline = |value| Headline::written(written(unit, value)).bounded(bound).value;
         Self {
             what,
-            measured: value.map_or_else(|| "no value".to_owned(), headline),
+            measured: value.map_or_else(|| NO_VALUE.to_owned(), headline),
             known: Some(written(unit, known)),
             off: value.filter(|_| !is_bound).map(|value| value / known - 1.0),
             is_wrong: figure.is_some_and(|figure| is_off(figure, known)),
@@ -131,8 +146,7 @@ fn bridge(run: &Finished) -> Vec<Fact> {
             Some(Fact::unknown(format!("{what}{size}"), answer?.headline.as_ref()?))
         })
     };
-    let added = fact(Metric::RttAdded, "added latency of this machine's bridge");
-    added.into_iter().chain(fact(Metric::Received, "its forwarding rate under flood")).collect()
+    OF_BRIDGE.into_iter().filter_map(|(metric, what)| fact(metric, what)).collect()
 }
 
 /// Answers of all studies of a run.
@@ -163,7 +177,7 @@ fn buffer(run: &Finished) -> Option<Fact> {
     if let Some(reply) = answers(run).find_map(|answer| answer.reply) {
         let known = Reply::from(Some(buffers::is_enough(known)));
         return Some(Fact {
-            what: format!("{device} buffer: enough for TCP, RTT 50 ms?"),
+            what: format!("{device} buffer enough for TCP at 50 ms?"),
             measured: reply.word().to_owned(),
             known: Some(known.word().to_owned()),
             off: None,
