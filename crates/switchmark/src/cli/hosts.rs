@@ -21,7 +21,8 @@ use crate::speak::speak;
 #[derive(Debug, Clone, clap::Args)]
 pub struct HostFlags {
     /// Hosts and their ports without any file: root@a:eth1,root@b:eth1 through a device,
-    /// root@a:eth1=root@b:eth1 over a direct cable; many in brackets: srun:node[001-016]:eth1
+    /// root@a:eth2=root@b:eth2 over a direct cable, or both, with a comma between; many in
+    /// brackets: srun:node[001-016]:eth1
     #[arg(long, value_name = "H", conflicts_with = "ListFlags")]
     hosts: Option<String>,
     #[command(flatten)]

@@ -1,14 +1,15 @@
 //! Two or more hosts named on the command line: `root@a:eth1,root@b:eth1` through a device,
-//! `root@a:eth1=root@b:eth1` over a direct cable, `srun:node[001-016]:eth1` with a list in
-//! brackets.
+//! `root@a:eth1=root@b:eth1` over a direct cable, both in one list, `srun:node[001-016]:eth1` with
+//! a list in brackets.
 //!
 //! Owns the short form of a host and the testbed file that it stands for. Never reads a file.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use measure::name;
 
-use super::host_list::{HostList, Repeated};
+use super::host_list::{HostList, HostWord, Repeated};
 use super::source::{ConfigError, Fault, SourceText};
 
 /// Prefix of such a testbed's name.
@@ -92,31 +93,35 @@ pub fn written(flag: &str, text: &str) -> Result<SourceText, ConfigError> {
 
 /// Returns the file's text.
 fn file(text: &str) -> Result<String, Fault> {
-    const LIKE: &str = "name hosts with their ports: root@a:eth1,root@b:eth1, or with `=` between \
+    const LIKE: &str = "name hosts with their ports: root@a:eth1,root@b:eth1, and with `=` between \
                         the two ends of a direct cable";
     let start = if text.starts_with(PREFIX) { PREFIX.len() } else { 0 };
-    let direct = text[start..].contains('=');
-    let (mut list, mut at) = (HostList::default(), start);
-    for side in text[start..].split('=') {
-        list.words.extend(HostList::parse(text, at..at + side.len())?.words);
-        at += side.len() + 1;
-    }
+    let (list, cables) = parse(text, start)?;
     let words = &list.words;
-    if words.len() < 2 || (direct && words.len() > 2) {
+    let at_device = words.len().saturating_sub(2 * cables.0.len());
+    if at_device == 1 || words.len() < 2 {
         let message = format!("`{}` names {} host(s)", &text[start..], words.len());
         return Err(Fault::new(0..text.len(), message, LIKE));
     }
-    let mut ends: Vec<End> = Vec::new();
+    cables.check(text, start, words)?;
+    let mut hosts: Vec<Host> = Vec::new();
     let mut taken: Vec<String> = Vec::new();
-    for word in words {
+    let mut ends: Vec<(usize, String)> = Vec::new();
+    for (at, word) in words.iter().enumerate() {
         let HostAndPort { host, port: Some(port) } = HostAndPort::split(&word.text) else {
             let message = format!("`{}` names no port of a host", word.text);
             return Err(Fault::new(word.span.clone(), message, LIKE));
         };
         let reach = reach(host);
-        let name = host_name(&reach, &taken);
-        taken.push(name.clone());
-        ends.push(End { name, reach, port: port.to_owned() });
+        // A host at the device may have a direct cable too.
+        let known = hosts.iter().position(|host| host.reach == reach);
+        let host = known.filter(|_| cables.far_of(at).is_some()).unwrap_or_else(|| {
+            let name = host_name(&reach, &taken);
+            taken.push(name.clone());
+            hosts.push(Host { name, reach, ports: Vec::new() });
+            hosts.len() - 1
+        });
+        ends.push((host, port.to_owned()));
     }
     let normal = |text: &str| {
         let HostAndPort { host, port } = HostAndPort::split(text);
@@ -128,37 +133,84 @@ fn file(text: &str) -> Result<String, Fault> {
         let hint = format!("name each port of a host once; the first is in `{earlier}`");
         return Err(Fault::new(again.span.clone(), message, hint));
     }
-    Ok(written_out(&ends, direct))
+    for (at, (host, port)) in ends.iter().enumerate() {
+        let cable = match cables.far_of(at).map(|far| &ends[far]) {
+            Some((far, far_port)) => format!("{}/{far_port}", hosts[*far].name),
+            None => format!("{DEVICE}/{}", at + 1),
+        };
+        hosts[*host].ports.push((port.clone(), cable));
+    }
+    Ok(written_out(&hosts, at_device > 0))
 }
 
-/// Writes the testbed file of hosts at one device, or of two with a direct cable.
-fn written_out(ends: &[End], direct: bool) -> String {
-    let mut out = String::new();
-    for (number, end) in ends.iter().enumerate() {
-        let cable = if direct {
-            let far = &ends[1 - number];
-            format!("{}/{}", far.name, far.port)
-        } else {
-            format!("{DEVICE}/{}", number + 1)
-        };
-        let End { name, reach, port } = end;
-        let _ = write!(
-            out,
-            "[[host]]\nname = \"{name}\"\nreach = \"{reach}\"\n[[host.port]]\nname = \"{port}\"\n\
-             address = \"auto\"\ncable = \"{cable}\"\n\n"
-        );
+/// The ports named in a text from `start` on, and which of them are joined directly.
+fn parse(text: &str, start: usize) -> Result<(HostList, Cables), Fault> {
+    let (mut list, mut at, mut cables) = (HostList::default(), start, Vec::new());
+    for side in text[start..].split('=') {
+        cables.extend(list.words.len().checked_sub(1));
+        list.words.extend(HostList::parse(text, at..at + side.len())?.words);
+        at += side.len() + 1;
     }
-    if !direct {
+    Ok((list, Cables(cables)))
+}
+
+/// Direct cables: each by the place of its first end in the list; the next word is the other end.
+struct Cables(Vec<usize>);
+
+impl Cables {
+    /// Place of the far end; `None` for a port at the device.
+    fn far_of(&self, word: usize) -> Option<usize> {
+        let far = |first: &usize| match word.checked_sub(*first) {
+            Some(0) => Some(first + 1),
+            Some(1) => Some(*first),
+            _ => None,
+        };
+        self.0.iter().find_map(far)
+    }
+
+    /// Fails for a port in two cables, and for a list at the end of one.
+    fn check(&self, text: &str, start: usize, words: &[HostWord]) -> Result<(), Fault> {
+        if self.0.windows(2).any(|two| two[1] - two[0] < 2) {
+            let message = format!("`{}` has a port in two cables", &text[start..]);
+            let hint = "put a comma between two cables: a:eth2=b:eth2,c:eth2=d:eth2";
+            return Err(Fault::new(start..text.len(), message, hint));
+        }
+        let count = |span: &Range<usize>| words.iter().filter(|word| word.span == *span).count();
+        let ends = words.iter().enumerate().filter(|(at, _)| self.far_of(*at).is_some());
+        if let Some((_, HostWord { span, .. })) = ends.into_iter().find(|(_, w)| count(&w.span) > 1)
+        {
+            let message = format!("`{}` is one end of a cable", &text[span.clone()]);
+            let hint = "a direct cable has one port at each end: a:eth2=b:eth2";
+            return Err(Fault::new(span.clone(), message, hint));
+        }
+        Ok(())
+    }
+}
+
+/// Writes the testbed file of hosts, with the device if some are at it.
+fn written_out(hosts: &[Host], has_device: bool) -> String {
+    let mut out = String::new();
+    for Host { name, reach, ports } in hosts {
+        let _ = write!(out, "[[host]]\nname = \"{name}\"\nreach = \"{reach}\"\n");
+        for (port, cable) in ports {
+            let _ = write!(
+                out,
+                "[[host.port]]\nname = \"{port}\"\naddress = \"auto\"\ncable = \"{cable}\"\n"
+            );
+        }
+        out.push('\n');
+    }
+    if has_device {
         let _ = write!(out, "[[device]]\nname = \"{DEVICE}\"\nkind = \"switch\"\n");
     }
     out
 }
 
-/// A port of a host.
-struct End {
+/// A host, and its ports with the far ends of their cables.
+struct Host {
     name: String,
     reach: String,
-    port: String,
+    ports: Vec<(String, String)>,
 }
 
 #[cfg(test)]
@@ -187,7 +239,8 @@ mod tests {
             let Source::Hosts(hosts) = testbed.source else { panic!("{text}") };
             let far = serde_json::to_value(&hosts.hosts[0].ports[0].cable).expect("text");
             assert_eq!(far, cable, "{text}");
-            assert_eq!(hosts.own_addresses.len(), hosts.hosts.len());
+            let ports: usize = hosts.hosts.iter().map(|host| host.ports.len()).sum();
+            assert_eq!(hosts.own_addresses.len(), ports);
         };
         check("hosts:root@a:eth1,root@b:eth1", "device:dut/1");
         check("hosts:root@a:eth1=root@b:eth2", "host:b/eth2");
@@ -197,6 +250,23 @@ mod tests {
         check("hosts:root@[2001:db8::1]:eth1,ssh://[2001:db8::2]:22:eth1", "device:dut/1");
         check("hosts:n[1-2]:eth[1-2]", "device:dut/1");
         check("hosts:n[1]:eth1=n[2]:eth1", "host:n2/eth1");
+        check("hosts:c:eth1=d:eth1,a:eth1,b:eth1", "host:d/eth1");
+    }
+
+    #[test]
+    fn hosts_at_a_device_may_have_a_direct_cable() {
+        let text = "root@a:eth1,root@b:eth1,root@a:eth2=root@b:eth3,c:eth1";
+        let expected = "[[host]]\nname = \"a\"\nreach = \"ssh://root@a\"\n\
+            [[host.port]]\nname = \"eth1\"\naddress = \"auto\"\ncable = \"dut/1\"\n\
+            [[host.port]]\nname = \"eth2\"\naddress = \"auto\"\ncable = \"b/eth3\"\n\n";
+        let written = file(text).expect(text);
+        assert!(written.starts_with(expected), "{written}");
+        assert_eq!(written.matches("[[host]]").count(), 3, "{written}");
+        assert!(written.contains("name = \"eth3\"\naddress = \"auto\"\ncable = \"a/eth2\""));
+        assert!(written.contains("cable = \"dut/5\""), "{written}");
+        let testbed = testbed::from_argument("--hosts", &format!("{PREFIX}{text}")).expect(text);
+        let Source::Hosts(hosts) = testbed.source else { panic!("{text}") };
+        assert_eq!((hosts.hosts.len(), hosts.own_addresses.len()), (3, 5));
     }
 
     #[test]
@@ -232,7 +302,8 @@ mod tests {
         check("hosts:srun:node[1-2]", "srun:node[1-2]", "`srun:node1` names no port");
         check("hosts:ssh://a:22,b:eth1", "ssh://a:22", "names no port");
         check("hosts:root@[::1],b:eth1", "root@[::1]", "names no port");
-        check("hosts:a:e=b:e=c:e", "hosts:a:e=b:e=c:e", "names 3 host(s)");
+        check("hosts:a:e=b:e=c:e", "a:e=b:e=c:e", "a port in two cables");
+        check("hosts:a:e,b:e,a:f=n[1-2]:f", "n[1-2]:f", "one end of a cable");
         check("hosts:a:e=n[1-2]:e", "hosts:a:e=n[1-2]:e", "names 3 host(s)");
         check("hosts:n[3-1]:e,b:e", "3-1", "ends before");
         check("hosts:n[1-3]:e,n2:e", "n2:e", "`n2:e` is named twice");
