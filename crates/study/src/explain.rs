@@ -4,16 +4,33 @@
 
 use measure::{FrameMix, FrameRate, FrameSize, Rate};
 use page::words;
-use trial::{Headers, Topology};
+use trial::{Headers, IpVersion, Topology};
 
 use crate::{ForwardingSpec, StudySpec};
 
 /// Describes a size: `82-octet frame = IP length 64 = UDP payload 36; line rate at 1Gbit 1,225,490
 /// frames/s`. The line rate is omitted if the link's rate is unknown.
-pub fn explain_size(size: FrameSize, link: Option<Rate>) -> String {
-    let (ip, payload) = (size.ip_length(), size.udp_payload_v4());
+pub(crate) fn explain_size(size: FrameSize, link: Option<Rate>, headers: Headers) -> String {
     let line = line_rate_in_words(link.map(|link| (link, link.line_rate(size))));
-    format!("{size}-octet frame = IP length {ip} = UDP payload {payload}{line}")
+    format!("{size}-octet frame{}{line}", inside(size, headers))
+}
+
+/// ` = IP length 64 = UDP payload 36`; of a frame too small for its headers, nothing.
+fn inside(size: FrameSize, headers: Headers) -> String {
+    let left = |above: u32| size.octets().checked_sub(above);
+    let ip = if headers.version == IpVersion::V6 { "IPv6" } else { "IP" };
+    let known = left(headers.above_ip()).zip(left(headers.above_payload()));
+    known.map_or_else(String::new, |(length, payload)| {
+        format!(" = {ip} length {length} = UDP payload {payload}")
+    })
+}
+
+/// Headers of studies that go by the ports' own addresses.
+fn headers(topology: &Topology) -> Headers {
+    let ports = topology.hosts.iter().flat_map(|host| &host.ports);
+    let is_v6 = ports.into_iter().any(|port| port.address.is_ipv6());
+    let version = if is_v6 { IpVersion::V6 } else { IpVersion::V4 };
+    Headers { version, ..Headers::default() }
 }
 
 /// Line rate in words: `; line rate at 1Gbit 1,225,490 frames/s`, or nothing if no link's rate is
@@ -29,7 +46,7 @@ pub fn sizes_in_words(study: &StudySpec, topology: &Topology) -> Vec<String> {
     match study {
         StudySpec::Latency(spec) => {
             let link = spec.link(topology);
-            spec.sizes.iter().map(|size| explain_size(*size, link)).collect()
+            spec.sizes.iter().map(|size| explain_size(*size, link, headers(topology))).collect()
         }
         StudySpec::Forwarding(spec) => {
             let link = spec.link(topology);
@@ -37,10 +54,10 @@ pub fn sizes_in_words(study: &StudySpec, topology: &Topology) -> Vec<String> {
         }
         StudySpec::Switching(spec) => {
             let link = spec.link(topology);
-            spec.frames.iter().map(|size| explain_size(*size, link)).collect()
+            spec.frames.iter().map(|size| explain_size(*size, link, headers(topology))).collect()
         }
         StudySpec::Failover(spec) => {
-            vec![explain_size(spec.frame_size, spec.link(topology))]
+            vec![explain_size(spec.frame_size, spec.link(topology), headers(topology))]
         }
         StudySpec::Campaign(spec) => {
             spec.studies.iter().flat_map(|study| sizes_in_words(study, topology)).collect()
@@ -57,18 +74,9 @@ fn frames(spec: &ForwardingSpec, link: Option<Rate>, asked: &FrameMix) -> String
         let shares = mix.shares().into_iter().map(share).collect::<Vec<_>>().join(", ");
         return format!("{shares} octets, mean {:.1}{line}", mix.mean_octets());
     };
-    let bare = Headers::default();
-    if (spec.headers.version, spec.headers.vlan) == (bare.version, bare.vlan) {
-        return explain_size(size, link);
-    }
-    let inside = |above: u32| size.octets() - above;
-    format!(
-        "{size}-octet frame{} = {} length {} = UDP payload {}{line}",
-        if mix == *asked { String::new() } else { format!(" (where {asked} is asked for)") },
-        if spec.headers.version == bare.version { "IP" } else { "IPv6" },
-        inside(spec.headers.above_ip()),
-        inside(spec.headers.above_payload()),
-    )
+    let asked =
+        if mix == *asked { String::new() } else { format!(" (where {asked} is asked for)") };
+    format!("{size}-octet frame{asked}{}{line}", inside(size, spec.headers))
 }
 
 #[cfg(test)]
@@ -92,13 +100,18 @@ mod tests {
                 "1518-octet frame = IP length 1500 = UDP payload 1472; line rate at 1Gbit 81,274 frames/s",
             ),
         ];
-        let gigabit = Some(Rate(1_000_000_000));
+        let (gigabit, v4) = (Some(Rate(1_000_000_000)), Headers::default());
         for (octets, expected) in table {
-            assert_eq!(explain_size(size(octets), gigabit), expected);
+            assert_eq!(explain_size(size(octets), gigabit, v4), expected);
             let (without, _) = expected.split_once("; line rate").expect("it is said last");
-            assert_eq!(explain_size(size(octets), None), without, "of no link, no rate");
+            assert_eq!(explain_size(size(octets), None, v4), without, "of no link, no rate");
         }
-        let slow = explain_size(size(64), Some(Rate(1_000_000)));
+        let slow = explain_size(size(64), Some(Rate(1_000_000)), v4);
         assert!(slow.ends_with("line rate at 1Mbit 1,488 frames/s"), "{slow}");
+        let v6 = Headers { version: IpVersion::V6, ..v4 };
+        assert_eq!(
+            explain_size(size(1518), None, v6),
+            "1518-octet frame = IPv6 length 1500 = UDP payload 1452"
+        );
     }
 }

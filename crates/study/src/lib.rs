@@ -66,7 +66,7 @@ pub use campaign::CampaignSpec;
 pub use conformance::{Clause, Conformance, conformance};
 pub use depth::DepthSpec;
 pub use estimate::{Estimate, TRIAL_OVERHEAD, trial_overhead};
-pub use explain::{explain_size, sizes_in_words};
+pub use explain::sizes_in_words;
 pub use fabric::{Arrangement, FabricSpec, Nodes};
 pub use failover::FailoverSpec;
 pub use imported::ImportedSpec;

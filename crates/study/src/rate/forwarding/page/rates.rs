@@ -14,6 +14,7 @@ use super::{bounded, flood, listing, plot, throughput};
 use crate::explain::explain_size;
 use crate::line_share::share_in_words;
 use crate::view::Frames;
+use trial::Headers;
 
 /// Number of rows above which a table of the same rates in bits is folded.
 const MOST_OPEN: usize = 12;
@@ -104,7 +105,8 @@ fn sizes(found: &ForwardingFinding, rates: &[Rated<'_>]) -> Option<Block> {
             let octets = words::trimmed(frames.mean_octets(), 1);
             format!("{octets} octets a frame in the mean")
         };
-        let plain = frames.plain_size().map(|size| explain_size(size, found.link));
+        let plain =
+            frames.plain_size().map(|size| explain_size(size, found.link, Headers::default()));
         lines.entry(frames).or_insert_with(|| plain.or(lengths).unwrap_or_else(mean));
     }
     let term = |frames: &Frames| {
