@@ -11,7 +11,8 @@ use measure::{FrameMix, FrameRate, FrameSize, Interval, Nanos, Rate};
 use trial::record::{Defect, FlowRecord};
 use trial::topology::{Pair, Topology};
 use trial::{
-    Backend, CountsOnly, Datagrams, Flow, FlowKind, Gate, Outcome, PortRef, Result, Schedule,
+    Backend, CountsOnly, Datagrams, Flow, FlowKind, Gate, Outcome, PortRef, Reception, Result,
+    Schedule,
 };
 
 use super::FabricSpec;
@@ -123,8 +124,10 @@ fn flow(id: u16, pair: &Pair, link: f64, most: f64) -> Flow {
         if link > UNKNOWN { OF_LINK * frames.line_rate(Rate(link as u64)).0 } else { UNKNOWN_RATE };
     let schedule = Schedule::Paced(FrameRate(rate.min(most)));
     let kind = FlowKind::Datagrams(Datagrams {
+        // By sockets, so that what the hosts' own stacks lose is counted too.
+        receiver: Reception::Udp,
         counts_only: CountsOnly(true),
-        ..Datagrams::plain(frames, schedule, Backend::Auto, BURST)
+        ..Datagrams::plain(frames, schedule, Backend::Udp, BURST)
     });
     Flow { id, ..Flow::measured(pair, kind) }
 }
