@@ -100,7 +100,10 @@ pub(super) fn run(
             flows,
             events: Vec::new(),
         })?;
-        quiet.take(&tried);
+        if !quiet.take(&tried) {
+            // Where TCP alone passes, nothing else will arrive either.
+            break;
+        }
     }
     Ok(quiet)
 }
@@ -133,25 +136,25 @@ fn flow(id: u16, pair: &Pair, link: f64, most: f64) -> Flow {
 }
 
 impl Quiet {
-    /// Counts the frames of one trial. Flows of which nothing arrived are no loss of a port: a dead
-    /// one is told elsewhere.
-    fn take(&mut self, tried: &Tried) {
+    /// Counts the frames of one trial; false if none arrived. Flows of which nothing arrived are no
+    /// loss of a port: a dead one is told elsewhere.
+    fn take(&mut self, tried: &Tried) -> bool {
         let is_silence = |reason: &Defect| matches!(reason, Defect::NothingReceived { .. });
         let is_usable = match &tried.record.outcome {
             Outcome::Valid => true,
             Outcome::Invalid { reasons } => reasons.iter().all(is_silence),
             Outcome::Failed { .. } => false,
         };
-        if !is_usable {
-            return;
-        }
+        let mut has_any = false;
         for (flow, record) in tried.trial.flows.iter().zip(&tried.record.flows) {
             let FlowRecord::Datagrams(seen) = record else { continue };
-            if seen.received.unique > 0 {
+            has_any |= seen.received.unique > 0;
+            if is_usable && seen.received.unique > 0 {
                 let counted = Counted { odd: seen.received.lost(seen.sent), all: seen.sent };
                 self.add(&flow.from, &flow.to, counted);
             }
         }
+        has_any
     }
 
     fn add(&mut self, from: &PortRef, to: &PortRef, counted: Counted) {
