@@ -42,7 +42,7 @@ const RUNS: &[Run] = &[
     run("runs --last 5", "latency"),
     run("sim software-bridge,hosts=2 plan.toml", "Added latency"),
     run("sim software-bridge,hosts=2 plan.toml --sweep rate=100Mbit,1Gbit", "RTT p50"),
-    run("sim software-bridge,hosts=2 plan.toml --sweep rate=20Mbit..1Gbit*2", "rtt p50"),
+    run("sim software-bridge,hosts=2 plan.toml --sweep rate=20Mbit..1Gbit*2", "RTT p50"),
     run(
         "forwarding --testbed sim:software-bridge,hosts=2 --flood --size 64 --blocks 2 -t 10ms",
         "Line rate?",
