@@ -221,13 +221,17 @@ fn two_pcs_learn_what_a_model_adds() {
     let scratch = Scratch::new("walk-pcs");
     let cable = ("--hosts", "--testbed");
     let model = |cabling| format!("sim:teg-s16g,hosts=2,cabling={cabling}");
-    let (direct, device) = (model("direct"), model("device"));
-    let names =
-        [cable, ("local:eth0=root@pc2:eth0", &direct), ("local:eth0,root@pc2:eth0", &device)];
+    let (direct, device, both) = (model("direct"), model("device"), model("both"));
+    let names = [
+        cable,
+        ("local:eth0,root@pc2:eth0,local:eth1=root@pc2:eth1", &both),
+        ("local:eth0=root@pc2:eth0", &direct),
+        ("local:eth0,root@pc2:eth0", &device),
+    ];
     let commands = docs::commands(&docs::read(PCS));
     let own: Vec<&Shown> = commands.iter().filter(|shown| !shown.with_output).collect();
     let latency: Vec<&&Shown> = own.iter().filter(|shown| shown.is("latency")).collect();
-    assert_eq!(latency.len(), 2, "joined directly, and through the switch");
+    assert_eq!(latency.len(), 3, "joined directly, through the switch, and both");
     for (at, shown) in latency.iter().enumerate() {
         let shown = (**shown).clone().with(&names);
         let page = format!("latency-{at}.html");
@@ -237,6 +241,7 @@ fn two_pcs_learn_what_a_model_adds() {
     }
     let added = ["Added latency", "UDP 64, idle", "+7.16 µs", "limited by device"];
     assert_answered(&scratch, "latency-1.html", &added);
+    assert_answered(&scratch, "latency-2.html", &added);
     let tcp = own.iter().find(|shown| shown.is("tcp")).expect("tcp");
     let tcp = (**tcp).clone().with(&names);
     let quick = ["-t", "0.3", "-O", "0.1", "--seed", "1", "--report", "tcp.html"];
