@@ -119,7 +119,7 @@ size = [64, 512]
 "#;
 
 /// One of each kind, each by its words, as little of it as makes all its sections.
-const KINDS: [(&str, &str); 15] = [
+const KINDS: [(&str, &str); 18] = [
     ("latency", "latency --testbed sim:teg-s16g --load idle,tcp --size 64 -t 20ms --blocks 6"),
     ("flood", "forwarding --testbed sim:trident2 --flood --size 64,1518 -t 10ms --blocks 2"),
     ("search", "forwarding --testbed sim:teg-s16g --search rfc2544 --size 1518 -t 10ms --blocks 1"),
@@ -135,6 +135,9 @@ const KINDS: [(&str, &str); 15] = [
     ("other", "storage --testbed sim:software-bridge,hosts=3 --ramdisk 1ms -t 0.2 --label other"),
     ("campaign", "run plan.toml"),
     ("compare", "compare one other"),
+    ("trend", "trend one other"),
+    ("sweep", "sim teg-s16g swept.toml --sweep rate=100Mbit,1Gbit"),
+    ("watch", "watch sim:teg-s16g,hosts=2 -t 100ms --for 1h"),
 ];
 
 #[test]
@@ -143,10 +146,14 @@ fn each_kind_of_page_is_short_accessible_and_not_moved_sideways() {
         return;
     }
     let scratch = Scratch::new("page-kinds");
-    std::fs::write(scratch.path("plan.toml"), CAMPAIGN).expect("writes");
+    let (swept, _) = CAMPAIGN.split_once("[campaign]").expect("a plan");
+    for (name, text) in [("plan.toml", CAMPAIGN), ("swept.toml", swept)] {
+        std::fs::write(scratch.path(name), text).expect("writes");
+    }
     for (name, words) in KINDS {
         let words: Vec<&str> = words.split(' ').collect();
-        let seed: &[&str] = if words[0] == "compare" { &[] } else { &["--seed", "1"] };
+        let is_measured = !["compare", "trend"].contains(&words[0]);
+        let seed: &[&str] = if is_measured { &["--seed", "1"] } else { &[] };
         let report = format!("{name}.html");
         let ended =
             ended(&scratch, &[&words[..], seed, &["--quiet", "--report", &report]].concat());
