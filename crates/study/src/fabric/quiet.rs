@@ -37,7 +37,7 @@ const MOST_OF_FLOW: f64 = 20_000.0;
 const MOST_APART: f64 = 200_000.0;
 const MOST_TOGETHER: f64 = 40_000.0;
 /// Shortest load.
-const SHORTEST: Nanos = Nanos::from_millis(400);
+const SHORTEST: Nanos = Nanos::from_millis(800);
 /// Most frames that a late sender sends back to back.
 const BURST: u32 = 8;
 /// Confidence of a port's loss; there are as many chances as ports, twice.

@@ -208,7 +208,7 @@ fn run(spec: &FabricSpec, testbed: &mut Scripted<Blocking>) -> Vec<Figure> {
         + each(sides[1].0, sides[1].1)
         + each(probes + again, pairs)
         + each(alone, 1)
-        + lasting(spec.duration.max(Nanos::from_millis(400)), quiet, quiet_flows);
+        + lasting(spec.duration.max(Nanos::from_millis(800)), quiet, quiet_flows);
     assert!(followed <= after, "{followed} trials followed of {after}");
     let expected = Estimate {
         trials: sides[0].0 + sides[1].0 + after,
