@@ -60,14 +60,20 @@ impl LostHosts {
     }
 }
 
-/// True if each flow is measured independently: exchanges and floods, where a missing flow only
-/// means one result less. A background load, a search's frames or a rank of a collective cannot be
+/// True if each flow is measured independently: exchanges of messages or of frames, and floods,
+/// where a missing flow only means one result less. A background load, a search's frames or a rank of a collective cannot be
 /// left out.
 fn is_many_of_a_kind(trial: &Trial) -> bool {
     let exchange =
         |flow: &Flow| matches!(&flow.kind, FlowKind::Exchange(it) if it.collective.is_none());
+    let sends = |flow: &Flow| matches!(&flow.kind, FlowKind::Datagrams(_));
+    let is_answered = |flow: &Flow| {
+        let is_back = |other: &&Flow| (&other.from, &other.to) == (&flow.to, &flow.from);
+        sends(flow) && trial.flows.iter().filter(is_back).any(sends)
+    };
+    let frames = || trial.gate == Gate::Uneven && trial.flows.iter().all(is_answered);
     let measured = trial.flows.iter().all(|flow| flow.role == Role::Measured);
-    measured && (trial.gate == Gate::Flood || trial.flows.iter().all(exchange))
+    measured && (trial.gate == Gate::Flood || trial.flows.iter().all(exchange) || frames())
 }
 
 /// Completes the record of the part that ran: each missing flow gets a record with nothing
@@ -107,8 +113,8 @@ const NO_RECORD: &str = "a host is gone, and of one of its flows there is no rec
 
 #[cfg(test)]
 mod tests {
-    use measure::{ByteCount, Nanos};
-    use trial::{Bulk, Carrier, Collective, Exchange, RankPair};
+    use measure::{ByteCount, FrameRate, FrameSize, Nanos};
+    use trial::{Backend, Bulk, Carrier, Collective, Datagrams, Exchange, RankPair, Schedule};
 
     use super::*;
 
@@ -129,6 +135,11 @@ mod tests {
     fn bulk() -> FlowKind {
         let congestion_control = "cubic".to_owned();
         FlowKind::Bulk(Bulk { streams: 1, congestion_control, interval: Nanos::from_millis(1) })
+    }
+
+    fn frames() -> FlowKind {
+        let schedule = Schedule::Paced(FrameRate(1000.0));
+        FlowKind::Datagrams(Datagrams::plain(FrameSize::MIN.into(), schedule, Backend::Udp, 1))
     }
 
     fn trial(flows: Vec<Flow>, gate: Gate) -> Trial {
@@ -178,6 +189,12 @@ mod tests {
         let streams = || vec![flow(1, 1, 2, bulk()), flow(2, 3, 4, bulk())];
         assert!(nothing(&trial(streams(), Gate::Strict)));
         assert!(!nothing(&trial(streams(), Gate::Flood)));
+        let one_way = || vec![flow(1, 1, 2, frames()), flow(2, 3, 4, frames())];
+        let back = || vec![flow(3, 2, 1, frames()), flow(4, 4, 3, frames())];
+        assert!(nothing(&trial(one_way(), Gate::Uneven)), "bursts of several senders");
+        let both_ways = [one_way(), back()].concat();
+        assert!(nothing(&trial(both_ways.clone(), Gate::Strict)), "a search's frames");
+        assert!(!nothing(&trial(both_ways, Gate::Uneven)));
         let mut ranks = vec![flow(1, 1, 2, exchange()), flow(2, 3, 4, exchange())];
         for flow in &mut ranks {
             if let FlowKind::Exchange(exchange) = &mut flow.kind {

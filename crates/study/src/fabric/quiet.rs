@@ -136,14 +136,14 @@ fn flow(id: u16, pair: &Pair, link: f64, most: f64) -> Flow {
 }
 
 impl Quiet {
-    /// Counts the frames of one trial; false if none arrived. Flows of which nothing arrived are no
+    /// Counts the frames of one trial; false if none arrived, though all was well. Flows of which nothing arrived are no
     /// loss of a port: a dead one is told elsewhere.
     fn take(&mut self, tried: &Tried) -> bool {
         let is_silence = |reason: &Defect| matches!(reason, Defect::NothingReceived { .. });
         let is_usable = match &tried.record.outcome {
             Outcome::Valid => true,
             Outcome::Invalid { reasons } => reasons.iter().all(is_silence),
-            Outcome::Failed { .. } => false,
+            Outcome::Failed { .. } => return true,
         };
         let mut has_any = false;
         for (flow, record) in tried.trial.flows.iter().zip(&tried.record.flows) {
