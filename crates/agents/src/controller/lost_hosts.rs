@@ -61,8 +61,8 @@ impl LostHosts {
 }
 
 /// True if each flow is measured independently: exchanges of messages or of frames, and floods,
-/// where a missing flow only means one result less. A background load, a search's frames or a rank of a collective cannot be
-/// left out.
+/// where a missing flow only means one result less. A background load, a search's frames or a rank
+/// of a collective cannot be left out.
 fn is_many_of_a_kind(trial: &Trial) -> bool {
     let exchange =
         |flow: &Flow| matches!(&flow.kind, FlowKind::Exchange(it) if it.collective.is_none());
@@ -139,7 +139,7 @@ mod tests {
 
     fn frames() -> FlowKind {
         let schedule = Schedule::Paced(FrameRate(1000.0));
-        FlowKind::Datagrams(Datagrams::plain(FrameSize::MIN.into(), schedule, Backend::Udp, 1))
+        FlowKind::Datagrams(Datagrams::plain(FrameSize::MIN, schedule, Backend::Udp, 1))
     }
 
     fn trial(flows: Vec<Flow>, gate: Gate) -> Trial {

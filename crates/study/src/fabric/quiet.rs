@@ -136,8 +136,8 @@ fn flow(id: u16, pair: &Pair, link: f64, most: f64) -> Flow {
 }
 
 impl Quiet {
-    /// Counts the frames of one trial; false if none arrived, though all was well. Flows of which nothing arrived are no
-    /// loss of a port: a dead one is told elsewhere.
+    /// Counts the frames of one trial; false if none arrived, though no host failed. Flows of which
+    /// nothing arrived are no loss of a port: a dead one is told elsewhere.
     fn take(&mut self, tried: &Tried) -> bool {
         let is_silence = |reason: &Defect| matches!(reason, Defect::NothingReceived { .. });
         let is_usable = match &tried.record.outcome {
