@@ -2,6 +2,8 @@
 //!
 //! Never keeps a series: the worst interval of each pair is taken at once.
 
+use std::iter::Sum;
+
 use crate::Noted;
 use measure::{ByteCount, Nanos};
 
@@ -67,6 +69,15 @@ impl Counted {
     /// Share of the damaged or late ones; 0 of none.
     pub(super) fn share(self) -> f64 {
         if self.all > 0 { self.odd as f64 / self.all as f64 } else { 0.0 }
+    }
+}
+
+impl Sum for Counted {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::default(), |mut sum, counted| {
+            sum.add(counted);
+            sum
+        })
     }
 }
 

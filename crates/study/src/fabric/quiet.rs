@@ -178,27 +178,21 @@ impl Quiet {
         port: &PortRef,
         is_own: impl Fn(&(PortRef, PortRef)) -> bool,
     ) -> Option<PortLoss> {
-        let sum = |counts: &mut dyn Iterator<Item = Counted>| {
-            let mut sum = Counted::default();
-            counts.for_each(|counted| sum.add(counted));
-            sum
+        let of = |is: &dyn Fn(&(PortRef, PortRef)) -> bool| -> Vec<Counted> {
+            self.0.iter().filter(|(ends, _)| is(ends)).map(|(_, counted)| *counted).collect()
         };
-        let own: Vec<Counted> =
-            self.0.iter().filter(|(ends, _)| is_own(ends)).map(|(_, counted)| *counted).collect();
-        let elsewhere = sum(&mut self
-            .0
-            .iter()
-            .filter(|((from, to), _)| from != port && to != port)
-            .map(|(_, counted)| *counted));
+        let own = of(&is_own);
+        let elsewhere = of(&|(from, to)| from != port && to != port);
+        let elsewhere: Counted = elsewhere.into_iter().sum();
         let worst = (0..own.len()).max_by_key(|at| own[*at].odd)?;
-        let rest = own.iter().enumerate().filter(|(at, _)| *at != worst).map(|(_, one)| *one);
-        let rest = sum(&mut rest.into_iter());
+        let rest = own.iter().enumerate().filter(|(at, _)| *at != worst);
+        let rest: Counted = rest.map(|(_, counted)| *counted).sum();
         let usual = proportion(elsewhere.odd, elsewhere.all, CONFIDENCE)?;
         let known = proportion(rest.odd, rest.all, SURE)?;
         if rest.odd < FEWEST_LOST || known.low <= usual.high {
             return None;
         }
-        let all = sum(&mut own.iter().copied());
+        let all: Counted = own.into_iter().sum();
         let interval = proportion(all.odd, all.all, CONFIDENCE)?;
         Some(PortLoss { share: all.share(), interval, frames: all.all })
     }

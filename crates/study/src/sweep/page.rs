@@ -92,19 +92,13 @@ fn most_changed<'a, 'b>(group: &'b [Line<'a>]) -> Option<&'b Line<'a>> {
 fn first_and_last(line: &Line<'_>, points: &[&SweptRun]) -> Vec<Answer> {
     let name = if line.name.is_empty() { String::new() } else { format!(", {}", line.name) };
     let question = format!("{}{name}", words::capital(&line.of.replace('_', " ")));
-    let known = line.figures.iter().zip(points).filter_map(|(figure, point)| {
+    let mut known = line.figures.iter().zip(points).filter_map(|(figure, point)| {
         let figure = figure.filter(|figure| figure.value.is_some())?;
         let answer = Answer::default().led_by(figure).limited_by(figure.verdict);
         Some(answer.with_question(question.clone()).of_case(point.at()))
     });
-    let known: Vec<Answer> = known.collect();
-    let last = known.len().saturating_sub(1);
-    known
-        .into_iter()
-        .enumerate()
-        .filter(|(at, _)| [0, last].contains(at))
-        .map(|own| own.1)
-        .collect()
+    let first = known.next();
+    first.into_iter().chain(known.next_back()).collect()
 }
 
 fn section(lines: &[Line<'_>], points: &[&SweptRun]) -> Section {

@@ -102,6 +102,11 @@ impl Hour {
         self.rtt.merge(&other.rtt);
     }
 
+    /// Quantile of RTT, in nanoseconds; `None` without round trips.
+    pub fn rtt_quantile(&self, q: f64) -> Option<u64> {
+        (!self.rtt.is_empty()).then(|| self.rtt.quantile(q).0)
+    }
+
     /// Mean goodput in bit/s; `None` without TCP.
     pub fn goodput(&self) -> Option<f64> {
         (self.goodputs > 0).then(|| self.goodput_sum / self.goodputs as f64)

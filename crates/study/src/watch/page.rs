@@ -84,7 +84,7 @@ impl Watched {
     pub fn json(&self) -> Value {
         let way = |(at, total): (usize, Hour)| {
             let own = &self.spec.ways[at];
-            let percentile = |q: f64| (!total.rtt.is_empty()).then(|| total.rtt.quantile(q).0);
+            let percentile = |q: f64| total.rtt_quantile(q);
             json!({
                 "from": own.from, "to": own.to, "path": own.path, "device": own.device,
                 "visits": total.valid, "unanswered": total.nothing, "left_out": total.invalid + total.failed,
@@ -142,7 +142,8 @@ impl Watched {
     }
 
     fn answers(&self) -> Vec<Answer> {
-        let visits: u64 = self.totals().iter().map(|total| total.valid).sum();
+        let totals = self.totals();
+        let visits: u64 = totals.iter().map(|total| total.valid).sum();
         if visits == 0 {
             return vec![Answer::new("No visit with figures yet.")];
         }
@@ -177,16 +178,14 @@ impl Watched {
             let text = of_incident(&self.spec, incident);
             answers.push(Answer::new(text).to("As before?", reply));
         }
-        answers.extend(self.medians());
+        answers.extend(self.medians(&totals));
         answers
     }
 
     /// Median RTT of each way through a device, beside the direct cable's.
-    fn medians(&self) -> Vec<Answer> {
-        let totals = self.totals();
-        let median =
-            |total: &Hour| (!total.rtt.is_empty()).then(|| total.rtt.quantile(0.5).0 as f64);
-        let all = || self.spec.ways.iter().zip(&totals);
+    fn medians(&self, totals: &[Hour]) -> Vec<Answer> {
+        let median = |total: &Hour| total.rtt_quantile(0.5).map(|median| median as f64);
+        let all = || self.spec.ways.iter().zip(totals);
         let through = all().filter(|(way, _)| !way.is_direct()).filter_map(|(way, total)| {
             let value = median(total)?;
             let beside = |(other, _): &(&WatchedWay, &Hour)| {

@@ -15,8 +15,7 @@ const MOST_LINES: usize = 2 * PALETTE;
 
 pub(super) fn all(anchor: &str, watched: &Watched) -> Vec<Section> {
     let mut ways = vec![Block::Table(by_way(watched))];
-    let rtt =
-        |q: f64| move |hour: &Hour| (!hour.rtt.is_empty()).then(|| hour.rtt.quantile(q).0 as f64);
+    let rtt = |q: f64| move |hour: &Hour| hour.rtt_quantile(q).map(|rtt| rtt as f64);
     let loss = |hour: &Hour| {
         let mut both = hour.there;
         both.add(hour.back);
@@ -64,7 +63,7 @@ fn by_way(watched: &Watched) -> Table {
     let row = |(at, total): (usize, Hour)| {
         let way = &watched.spec.ways[at];
         let trip = |q: f64| {
-            let known = (!total.rtt.is_empty()).then(|| total.rtt.quantile(q).0 as f64);
+            let known = total.rtt_quantile(q).map(|rtt| rtt as f64);
             Cell::number_or_missing(known.map(words::time))
         };
         let of = match (&way.device, way.is_direct()) {

@@ -23,9 +23,6 @@ const OF_BRIDGE: [(Metric, &str); 2] = [
     (Metric::Received, "its forwarding rate under flood"),
 ];
 
-/// Stands where nothing was measured.
-const NO_VALUE: &str = "no value";
-
 /// Known beside measured values.
 #[derive(Debug)]
 pub struct Truths {
@@ -46,6 +43,8 @@ struct Fact {
     /// Relative difference of a value that is no bound.
     off: Option<f64>,
     is_wrong: bool,
+    /// True if it has no measured value.
+    is_open: bool,
 }
 
 /// The bridge's figures, then what is known of each device.
@@ -63,8 +62,7 @@ pub fn truths(runs: &[Finished]) -> Truths {
         }
     }
     let off = facts.iter().filter(|fact| fact.is_wrong).count();
-    let nothing = [NO_VALUE, Reply::NotShown.word()];
-    let open = facts.iter().filter(|fact| nothing.contains(&&*fact.measured)).count();
+    let open = facts.iter().filter(|fact| fact.is_open).count();
     let bridge = facts.iter().filter(|fact| fact.known.is_none()).count();
     let open = open + OF_BRIDGE.len().saturating_sub(bridge);
     let note = format!(
@@ -82,7 +80,7 @@ impl Fact {
     /// A property that nobody knows before it is measured.
     fn unknown(what: String, headline: &Headline) -> Self {
         let measured = format!("{} {}", headline.value, headline.interval).trim_end().to_owned();
-        Self { what, measured, known: None, off: None, is_wrong: false }
+        Self { what, measured, known: None, off: None, is_wrong: false, is_open: false }
     }
 
     /// A known value beside the figure that should be near it.
@@ -93,10 +91,11 @@ impl Fact {
         let headline = |value| Headline::written(written(unit, value)).bounded(bound).value;
         Self {
             what,
-            measured: value.map_or_else(|| NO_VALUE.to_owned(), headline),
+            measured: value.map_or_else(|| "no value".to_owned(), headline),
             known: Some(written(unit, known)),
             off: value.filter(|_| !is_bound).map(|value| value / known - 1.0),
             is_wrong: figure.is_some_and(|figure| is_off(figure, known)),
+            is_open: value.is_none(),
         }
     }
 
@@ -182,6 +181,7 @@ fn buffer(run: &Finished) -> Option<Fact> {
             known: Some(known.word().to_owned()),
             off: None,
             is_wrong: reply != known && reply != Reply::NotShown,
+            is_open: reply == Reply::NotShown,
         });
     }
     let figure = run.figures.iter().find(|figure| {
@@ -211,6 +211,7 @@ fn slow_port(figures: &[Figure]) -> Fact {
         measured,
         known: Some(guilty),
         off: None,
+        is_open: false,
     }
 }
 
