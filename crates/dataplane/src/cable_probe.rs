@@ -5,8 +5,13 @@
 //! §2.1.1). Never answers, and never sends to a single station: any device at the cable's end
 //! receives it.
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 
 use measure::Nanos;
 use netlink::Netlink;
@@ -47,18 +52,26 @@ pub enum Audience {
     FarEnd,
 }
 
-/// Listener at one port, from its opening on.
+/// Receive buffer of a listener, in octets: every port of a testbed sends at once.
+const BUFFER: usize = 4 << 20;
+/// Longest reading of what arrived before it was asked for.
+const READING: Nanos = Nanos::from_secs(1);
+
+/// Listener at one port, from its opening on. A thread reads, so that nothing fills the buffer.
 #[derive(Debug)]
 pub struct CableProbeListener {
-    socket: OwnedFd,
+    reader: Option<JoinHandle<Result<BTreeSet<u16>, FlowError>>>,
+    asked: Arc<AtomicBool>,
     interface: String,
-    mark: u32,
 }
 
 impl CableProbeListener {
     /// Opens a listener at the interface of this name.
     pub fn open(interface: &str, mark: u32) -> Result<Self, FlowError> {
         let socket = open(interface)?;
+        socket::enlarge_receive_buffer(&socket, BUFFER);
+        packets::filter(&socket, &mut only(EXPERIMENT))
+            .map_err(|e| FlowError::kernel("listen for probe frames at", interface, e))?;
         let failed = |e| FlowError::kernel("hear the nearest bridge's group at", interface, e);
         let index = nix::net::if_::if_nametoindex(interface).map_err(|e| failed(e.into()))?;
         let mut octets = [0; 8];
@@ -71,7 +84,13 @@ impl CableProbeListener {
         };
         socket::set(socket.as_fd(), libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &group)
             .map_err(failed)?;
-        Ok(Self { socket, interface: interface.to_owned(), mark })
+        let asked = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&asked);
+        let reader = thread::Builder::new()
+            .name("cable probes".to_owned())
+            .spawn(move || receive_until(&socket, mark, &ends))
+            .map_err(failed)?;
+        Ok(Self { reader: Some(reader), asked, interface: interface.to_owned() })
     }
 
     /// The port's name.
@@ -80,13 +99,46 @@ impl CableProbeListener {
     }
 
     /// Returns the numbers of all frames of the mark received until now.
-    pub fn receive_numbers(&self) -> Result<Vec<u16>, FlowError> {
-        let mut all = Vec::new();
-        let mut octets = vec![0; LONGEST];
-        while let Some(length) = next(&self.socket, &mut octets, Nanos::ZERO)? {
-            all.extend(read(&octets[..length], self.mark));
+    pub fn receive_numbers(mut self) -> Result<BTreeSet<u16>, FlowError> {
+        self.asked.store(true, Ordering::Relaxed);
+        let read = self.reader.take().map(JoinHandle::join);
+        read.map_or_else(
+            || Ok(BTreeSet::new()),
+            |end| end.unwrap_or_else(|panic| resume_unwind(panic)),
+        )
+    }
+}
+
+impl Drop for CableProbeListener {
+    /// The reader ends by itself.
+    fn drop(&mut self) {
+        self.asked.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Reads until asked for, and then what arrived before.
+fn receive_until(
+    socket: &OwnedFd,
+    mark: u32,
+    asked: &AtomicBool,
+) -> Result<BTreeSet<u16>, FlowError> {
+    let mut all = BTreeSet::new();
+    let mut octets = vec![0; LONGEST];
+    let mut until = None;
+    loop {
+        let now = clock::monotonic();
+        if until.is_none() && asked.load(Ordering::Relaxed) {
+            until = Some(now + READING);
         }
-        Ok(all)
+        let wait = if until.is_some() { Nanos::ZERO } else { now + socket::TICK };
+        match next(socket, &mut octets, wait)? {
+            Some(length) => all.extend(read(&octets[..length], mark)),
+            None if until.is_some() => return Ok(all),
+            None => {}
+        }
+        if until.is_some_and(|until| now >= until) {
+            return Ok(all);
+        }
     }
 }
 
@@ -157,6 +209,17 @@ fn open(interface: &str) -> Result<OwnedFd, FlowError> {
         .map_err(failed)?;
     packets::bind(&socket, index).map_err(failed)?;
     Ok(socket)
+}
+
+/// Program that lets only frames of this EtherType through.
+fn only(kind: [u8; 2]) -> [libc::sock_filter; 4] {
+    let step = |code: u32, jf, k| libc::sock_filter { code: code as u16, jt: 0, jf, k };
+    [
+        step(libc::BPF_LD | libc::BPF_H | libc::BPF_ABS, 0, 12),
+        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, u16::from_be_bytes(kind).into()),
+        step(libc::BPF_RET | libc::BPF_K, 0, u32::MAX),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0),
+    ]
 }
 
 fn own_mac(interface: &str) -> Result<[u8; 6], FlowError> {

@@ -183,8 +183,9 @@ impl AgentState {
     fn collect_frames(&mut self) -> Handled {
         let mut frames: BTreeMap<String, BTreeSet<u16>> = BTreeMap::new();
         for ear in std::mem::take(&mut self.ears) {
-            let here = frames.entry(ear.interface().to_owned()).or_default();
-            here.extend(ear.receive_numbers().map_err(|cause| untold(ear.interface(), cause))?);
+            let interface = ear.interface().to_owned();
+            let numbers = ear.receive_numbers().map_err(|cause| untold(&interface, cause))?;
+            frames.entry(interface).or_default().extend(numbers);
         }
         Ok(Answer::Heard { frames })
     }

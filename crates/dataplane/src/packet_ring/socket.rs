@@ -38,7 +38,7 @@ pub(crate) fn new() -> io::Result<OwnedFd> {
 }
 
 /// Attaches a filter, replacing any other.
-pub(super) fn filter(socket: impl AsFd, program: &mut [libc::sock_filter]) -> io::Result<()> {
+pub(crate) fn filter(socket: impl AsFd, program: &mut [libc::sock_filter]) -> io::Result<()> {
     let program =
         libc::sock_fprog { len: program.len() as libc::c_ushort, filter: program.as_mut_ptr() };
     set(socket.as_fd(), libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use measure::units::FRAMING_OCTETS;
 use measure::{FrameSize, Nanos};
+use page::words::first_names;
 use study::StudySpec;
 use trial::{PortRef, Protocol};
 
@@ -16,6 +17,11 @@ use crate::config::resolved::{Source, Testbed as Place};
 use crate::config::written::Part;
 use crate::controller::Opened;
 use crate::doctor::{self, Finding, Looked, Spoils, State};
+
+/// Most things found that a run's notes name.
+const MOST_DOUBTS: usize = 12;
+/// Most places named for one of them.
+const NAMED: usize = 6;
 
 /// What a check found that refuses nothing.
 #[derive(Debug, Default)]
@@ -113,20 +119,25 @@ fn one_error(refused: &[ConfigError], testbed: &str) -> Option<ConfigError> {
     Some(ConfigError { hint, also, ..first.clone() })
 }
 
-/// One line for each thing that was found, with all places where it was found; the fix is that of
-/// the first.
+/// One line for each thing that was found, with the first places where it was found; the fix is
+/// that of the first.
 fn warnings<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<String> {
-    let mut grouped: Vec<(&Finding, Vec<&str>)> = Vec::new();
+    let mut grouped: Vec<(&Finding, Vec<String>)> = Vec::new();
     for finding in findings {
         let is_same = |one: &Finding| one.check == finding.check && one.found == finding.found;
         match grouped.iter_mut().find(|(first, _)| is_same(first)) {
-            Some((_, places)) => places.push(&finding.place),
-            None => grouped.push((finding, vec![&finding.place])),
+            Some((_, places)) => places.push(finding.place.clone()),
+            None => grouped.push((finding, vec![finding.place.clone()])),
         }
     }
-    let line = |(finding, places): (&Finding, Vec<&str>)| {
+    let more = grouped.len().saturating_sub(MOST_DOUBTS);
+    let line = |(finding, places): (&Finding, Vec<String>)| {
         let fix = finding.fix.as_ref().map_or_else(String::new, |fix| format!(" (`{fix}`)"));
-        format!("{}: {}: {}{fix}", places.join(", "), finding.check, finding.found)
+        let places = first_names(&places, NAMED);
+        format!("{places}: {}: {}{fix}", finding.check, finding.found)
     };
-    grouped.into_iter().map(line).collect()
+    let lines = grouped.into_iter().take(MOST_DOUBTS).map(line);
+    let others =
+        || format!("and {more} more of the hosts, ports and cables: `switchmark doctor` has all");
+    lines.chain((more > 0).then(others)).collect()
 }

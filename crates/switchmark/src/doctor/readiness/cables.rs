@@ -8,17 +8,20 @@ use agents::controller::Proof;
 use agents::protocol::{Examination, Setting};
 use dataplane::iperf3;
 use measure::quantile::upper_median;
-use page::Unit;
+use page::words::first_names;
+use page::{Unit, numbers};
 use trial::topology::{CableEnd, DeviceKind, Host, HostPort, Opening, PortRef, Runs};
 use trial::{Protocol, Topology};
 
 use super::{Finding, State, link_of, tunnels};
 use crate::config::written::Part;
 use crate::doctor::paths::{BestRates, Passage};
-use page::numbers;
 
 /// Name of the check on which end may begin.
 pub const DIRECTIONS: &str = "directions";
+
+/// Most ports named in a row; the others are counted.
+const NAMED: usize = 4;
 
 /// Name of the check on a port's rate.
 const SPEED: &str = "throughput";
@@ -50,7 +53,7 @@ pub(super) fn mtu(
 }
 
 fn list(ports: &[PortRef]) -> String {
-    ports.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    first_names(&ports.iter().map(ToString::to_string).collect::<Vec<_>>(), NAMED)
 }
 
 /// Ports that were asked what they hear, and those of them that are cut off.
