@@ -19,7 +19,7 @@ use measure::Nanos;
 use measure::reading::Rejected;
 use serde::{Deserialize, Serialize};
 use trial::record::{ExchangeRecord, ReceiptRecord};
-use trial::{Carrier, Exchange};
+use trial::{BY_LOSS, Carrier, Exchange};
 
 use crate::hello::Hello;
 use crate::newcomers::Newcomers;
@@ -31,9 +31,6 @@ pub use member::{Member, MemberEnd, PartReport};
 /// Maximum difference of two hosts' windows, from clock uncertainty. A peer that stops this much
 /// earlier has not broken off.
 const APART: Nanos = Nanos::from_millis(20);
-
-/// Congestion control of a TCP exchange, at both ends, independent of the hosts' defaults.
-const CONGESTION_CONTROL: &str = "cubic";
 
 /// Results of one end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -154,13 +151,13 @@ fn rest_until_start(window: Window, halt: &Halt) {
 fn listen(end: &End<Exchange>) -> Result<Newcomers, FlowError> {
     let newcomers = Newcomers::listen(end.local, end.seen_peer())?;
     // A connection inherits its listener's congestion control.
-    control_congestion(newcomers.listener(), CONGESTION_CONTROL)?;
+    control_congestion(newcomers.listener(), BY_LOSS)?;
     Ok(newcomers)
 }
 
 /// Connects to a flow's peer and sends the hello.
 fn connect(end: &End<Exchange>) -> Result<TcpStream, FlowError> {
-    let (tcp, _) = open(end.local, end.remote, CONGESTION_CONTROL)?;
+    let (tcp, _) = open(end.local, end.remote, BY_LOSS)?;
     Hello { identity: end.identity, stream: 0 }.send(&tcp, end.remote)?;
     Ok(tcp)
 }

@@ -19,8 +19,6 @@ use nix::sys::time::TimeSpec;
 use crate::socket::{TICK, family};
 use crate::{FlowError, clock};
 
-const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-
 /// Longest wait for a peer to accept.
 const CONNECT_WAIT: Nanos = Nanos::from_secs(3);
 
@@ -82,24 +80,37 @@ pub(crate) fn abort(socket: impl AsFd) {
     let _ = setsockopt(&socket, sockopt::Linger, &at_once);
 }
 
-/// Sets the algorithm and reads it back, because the kernel may be configured to substitute one.
+/// Sets the first of the algorithms, separated by spaces, that this host has and permits.
 pub(crate) fn control_congestion(socket: impl AsFd, asked: &str) -> Result<String, FlowError> {
-    match setsockopt(&socket, sockopt::TcpCongestion, &OsString::from(asked)) {
+    let mut refused = None;
+    for one in asked.split_whitespace() {
+        match control_by(&socket, one) {
+            Err(unsuitable @ FlowError::Unsuitable(_)) => _ = refused.get_or_insert(unsuitable),
+            ended => return ended,
+        }
+    }
+    Err(refused.unwrap_or_else(|| FlowError::Unsuitable("no congestion control is named".into())))
+}
+
+/// Sets the algorithm and reads it back, because the kernel may be configured to substitute one.
+fn control_by(socket: &impl AsFd, asked: &str) -> Result<String, FlowError> {
+    match setsockopt(socket, sockopt::TcpCongestion, &OsString::from(asked)) {
         Ok(()) => {}
         Err(e @ (Errno::ENOENT | Errno::EPERM | Errno::EINVAL)) => {
-            let available = std::fs::read_to_string(AVAILABLE).unwrap_or_default();
-            let available = available.split_whitespace().collect::<Vec<_>>().join(", ");
-            let why = match e {
-                Errno::EPERM => "only root may use it here",
-                _ => "this kernel does not have it loaded",
+            let (why, list) = match e {
+                Errno::EPERM => ("only root may use it here; any user may use", "allowed"),
+                _ => ("this kernel does not have it loaded; available are", "available"),
             };
+            let file = format!("/proc/sys/net/ipv4/tcp_{list}_congestion_control");
+            let others = std::fs::read_to_string(file).unwrap_or_default();
+            let others = others.split_whitespace().collect::<Vec<_>>().join(", ");
             return Err(FlowError::Unsuitable(format!(
-                "set tcp congestion control `{asked}`: {why}; available are {available}"
+                "set tcp congestion control `{asked}`: {why} {others}"
             )));
         }
         Err(e) => return Err(FlowError::kernel("set tcp congestion control", asked, e.into())),
     }
-    let confirmed = getsockopt(&socket, sockopt::TcpCongestion)
+    let confirmed = getsockopt(socket, sockopt::TcpCongestion)
         .map_err(|e| FlowError::kernel("read back tcp congestion control", asked, e.into()))?;
     let confirmed = confirmed.to_string_lossy().trim_end_matches('\0').to_owned();
     if confirmed != asked {

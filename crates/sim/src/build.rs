@@ -295,7 +295,7 @@ impl Builder<'_> {
                 flow.id
             )));
         }
-        let name = asked.congestion_control.as_str();
+        let name = asked.preferred_control();
         let algorithm = Algorithm::from_name(name).ok_or_else(|| {
             Unfit::Testbed(format!(
                 "congestion control `{name}` is not modelled; cubic, reno and htcp are"

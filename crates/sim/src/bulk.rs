@@ -43,7 +43,7 @@ impl Bulk {
             received: vec![ByteCount(0); intervals as usize],
         };
         Self {
-            congestion_control: asked.congestion_control.clone(),
+            congestion_control: asked.preferred_control().to_owned(),
             segment: Segment { mss, timestamps: true },
             first,
             window,

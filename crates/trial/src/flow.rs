@@ -149,9 +149,21 @@ pub struct Bulk {
     /// Number of connections.
     pub streams: u16,
     /// Congestion control, such as `cubic`, set on every socket: the host's default has no effect.
+    /// Of several, separated by spaces, the first that the host has and permits.
     pub congestion_control: String,
     /// Interval at which `tcp_info` is read.
     pub interval: Nanos,
+}
+
+/// Congestion control of streams whose algorithm is nobody's question. Where a host's default is
+/// neither of the two, only root may use cubic; every user may use reno.
+pub const BY_LOSS: &str = "cubic reno";
+
+impl Bulk {
+    /// First choice of congestion control.
+    pub fn preferred_control(&self) -> &str {
+        self.congestion_control.split_whitespace().next().unwrap_or_default()
+    }
 }
 
 /// Two ports that swap messages. Each end sends one, waits for the whole message of the other, and

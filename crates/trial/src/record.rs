@@ -210,7 +210,7 @@ impl FlowRecord {
         match kind {
             FlowKind::Exchange(_) => Some(Self::Exchange(ExchangeRecord::default())),
             FlowKind::Bulk(bulk) => Some(Self::Bulk(BulkRecord {
-                congestion_control: bulk.congestion_control.clone(),
+                congestion_control: bulk.preferred_control().to_owned(),
                 ..BulkRecord::default()
             })),
             FlowKind::Datagrams(_) => {

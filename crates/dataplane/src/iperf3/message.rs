@@ -146,7 +146,7 @@ impl<'a> Parameters<'a> {
             reverse: forward.is_none(),
             bidirectional: forward.is_some() && backward.is_some(),
             len: BLOCK,
-            congestion: backward.map(|(_, bulk)| bulk.congestion_control.as_str()),
+            congestion: backward.map(|(_, bulk)| bulk.preferred_control()),
             ..Self::any()
         }
     }

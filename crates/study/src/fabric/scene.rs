@@ -13,7 +13,7 @@ use crate::Estimate;
 use crate::ways::{Way, Ways};
 use page::{Key, phrase};
 use trial::topology::{Host, HostPort, Pair, PortRef, Topology};
-use trial::{Bulk, Exchange, Flow, FlowKind, Path};
+use trial::{BY_LOSS, Bulk, Exchange, Flow, FlowKind, Path};
 
 /// Path, and what is measured on it.
 #[derive(Debug, Clone)]
@@ -251,7 +251,7 @@ impl Round {
     pub(super) fn flows(&self, message: ByteCount, spec: &FabricSpec) -> Vec<Flow> {
         let interval = spec.interval;
         let kind = if self.one_way {
-            let congestion_control = "cubic".to_owned();
+            let congestion_control = BY_LOSS.to_owned();
             FlowKind::Bulk(Bulk { streams: 1, congestion_control, interval })
         } else {
             FlowKind::Exchange(Exchange {

@@ -9,8 +9,8 @@ use rand_pcg::Pcg64;
 use serde::{Deserialize, Serialize};
 use trial::topology::{Pair, Runs, Topology};
 use trial::{
-    Backend, Bulk, CountsOnly, Datagrams, Echo, Flow, FlowKind, Gate, Path, PortRef, Protocol,
-    Role, Schedule, Subject, Trial,
+    BY_LOSS, Backend, Bulk, CountsOnly, Datagrams, Echo, Flow, FlowKind, Gate, Path, PortRef,
+    Protocol, Role, Schedule, Subject, Trial,
 };
 
 /// Largest number of paths: with more, each port's turn would come too rarely to show anything.
@@ -231,6 +231,6 @@ impl WatchSpec {
 
 fn bulk(way: &WatchedWay, load: Nanos) -> Flow {
     let pair = Pair { from: way.from.clone(), to: way.to.clone() };
-    let bulk = Bulk { streams: 1, congestion_control: "cubic".to_owned(), interval: load };
+    let bulk = Bulk { streams: 1, congestion_control: BY_LOSS.to_owned(), interval: load };
     Flow::measured(&pair, FlowKind::Bulk(bulk))
 }

@@ -15,7 +15,7 @@ use super::rig::{Offer, Rig};
 use crate::session::Tried;
 use page::{Caveat, Key, Metric, Unit, phrase};
 use trial::record::FlowRecord;
-use trial::{Bulk, Flow, FlowKind, Gate, Result, Role, Schedule};
+use trial::{BY_LOSS, Bulk, Flow, FlowKind, Gate, Result, Role, Schedule};
 
 const TEST: SwitchTest = SwitchTest::Incast;
 
@@ -114,7 +114,7 @@ impl Traffic {
         let ports = rig.ports.len();
         let bulk = FlowKind::Bulk(Bulk {
             streams: 1,
-            congestion_control: "cubic".to_owned(),
+            congestion_control: BY_LOSS.to_owned(),
             interval: INTERVAL,
         });
         let Self { to, .. } = self;
