@@ -10,6 +10,7 @@ mod command;
 mod companion;
 mod companions;
 mod conduct;
+mod connection;
 mod deadline_writer;
 pub mod deed_notes;
 mod deeds;
@@ -35,8 +36,10 @@ mod readiness;
 mod rights;
 mod sender_split;
 mod site;
+mod step;
 mod stop;
 mod subjects;
+mod tail;
 mod testbed;
 mod trial_error;
 

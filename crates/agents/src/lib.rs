@@ -14,5 +14,6 @@ pub mod fio_options;
 pub mod guest;
 pub mod hosts;
 pub mod protocol;
+pub mod relay;
 pub mod speak;
 pub mod unfinished;

@@ -9,6 +9,7 @@ mod frame;
 mod message;
 mod orders;
 mod setting;
+pub mod step;
 mod terms;
 
 use std::io::{Read, Write};

@@ -23,6 +23,7 @@ mod hello;
 pub mod iperf3;
 mod mapping;
 mod newcomers;
+pub mod open_files;
 pub mod opening;
 mod packet_ring;
 pub mod sessions;

@@ -6,13 +6,13 @@ use std::fs;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Files of the process beside a flow's connections, and the other flows' beside them.
+/// Files of the process beside those asked for.
 const OTHERS: u64 = 256;
 
-/// Raises the limit for `connections` at once, as far as permitted; returns how many of them fit.
-pub(super) fn make_room(connections: u64) -> u64 {
-    let wanted = connections + OTHERS;
-    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return connections };
+/// Raises the limit for `files` more at once, as far as permitted; returns how many of them fit.
+pub fn make_room(files: u64) -> u64 {
+    let wanted = files + OTHERS;
+    let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return files };
     if soft < wanted {
         let system = fs::read_to_string("/proc/sys/fs/nr_open").ok();
         let most = system.and_then(|text| text.trim().parse().ok()).unwrap_or(wanted);
@@ -23,5 +23,5 @@ pub(super) fn make_room(connections: u64) -> u64 {
         }
     }
     let soft = getrlimit(Resource::RLIMIT_NOFILE).map_or(soft, |(soft, _)| soft);
-    soft.saturating_sub(OTHERS).min(connections)
+    soft.saturating_sub(OTHERS).min(files)
 }

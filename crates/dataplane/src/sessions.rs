@@ -5,7 +5,6 @@
 //! the tester. Never decides whether the device, the path or the tester lost one.
 
 mod acceptor;
-mod files;
 mod opener;
 mod table;
 

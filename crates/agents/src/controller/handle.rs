@@ -1,12 +1,11 @@
 //! One agent and the connection to it.
 //!
-//! Owns the child process: it is reaped, and the agent ends with the handle. One thread reads its
+//! Owns the process: it is reaped, and the agent ends with the handle. One thread reads its
 //! answers and one the end of its stderr, so that nothing here ever blocks without a deadline.
 //! Never sends a request by itself except goodbye.
 
-use std::collections::VecDeque;
 use std::io::Read;
-use std::process::{Child, ExitStatus};
+use std::process::ExitStatus;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -15,8 +14,10 @@ use std::time::Duration;
 use dataplane::clock;
 use measure::Nanos;
 
+use super::connection::{Connection, Process};
 use super::deadline_writer::DeadlineWriter;
 use super::heartbeat::{Heartbeat, Line};
+use super::tail::Tail;
 use crate::protocol::{
     self, Answer, Ask, Complaint, FrameError, Hello, LOST_TOUCH, Message, MessageError,
     ProtocolError, Reply, Request,
@@ -30,8 +31,6 @@ const LEAVING: Duration = Duration::from_secs(3);
 const SSH_LOST: i32 = 255;
 /// Interval at which a wait checks for the exit.
 const GLANCE: Duration = Duration::from_millis(5);
-/// Octets of an agent's stderr that are kept.
-const TAIL_BYTES: usize = 4096;
 
 /// Reason why an agent did not answer as expected.
 #[derive(Debug, thiserror::Error)]
@@ -143,14 +142,14 @@ fn stderr_suffix(stderr: &str) -> String {
     if stderr.is_empty() { String::new() } else { format!("; it said: {stderr}") }
 }
 
-type Heard = Result<Message, ProtocolError>;
-type Tail = Arc<Mutex<VecDeque<u8>>>;
+/// A message and the time of its arrival.
+type Heard = Result<(Message, Nanos), ProtocolError>;
 
 /// A running agent.
 #[derive(Debug)]
 pub struct Agent {
     host: String,
-    child: Child,
+    process: Process,
     line: Line,
     heard: Receiver<Heard>,
     tail: Tail,
@@ -173,28 +172,28 @@ pub struct Pending {
 }
 
 impl Agent {
-    /// Takes over a child with three piped streams, and exchanges greetings; from then on `heart`
-    /// sends it heartbeats.
-    pub fn greet(host: &str, mut child: Child, heart: &Heartbeat) -> Result<Self, AgentError> {
+    /// Takes over a started agent, and exchanges greetings; from then on `heart` sends it
+    /// heartbeats.
+    pub fn greet(host: &str, started: Connection, heart: &Heartbeat) -> Result<Self, AgentError> {
         let thread = |cause| AgentError::Thread { host: host.to_owned(), cause };
-        let line = Arc::new(Mutex::new(child.stdin.take()));
-        let stdout = child.stdout.take();
-        let stderr = child.stderr.take();
+        let Connection { input, output, words, process } = started;
+        let line = Arc::new(Mutex::new(input));
         let tail = Tail::default();
         let (say, heard) = mpsc::sync_channel(UNREAD);
-        // Created before the threads, so that a failure below still ends the child.
+        // Created before the threads, so that a failure below still ends the process.
+        let beats = matches!(process, Process::Child(_));
         let mut agent =
-            Self { host: host.to_owned(), child, line, heard, tail: Arc::clone(&tail), last_id: 0 };
-        if let Some(mut stdout) = stdout {
+            Self { host: host.to_owned(), process, line, heard, tail: tail.clone(), last_id: 0 };
+        if let Some(mut stdout) = output {
             thread::Builder::new()
                 .name(format!("hear {host}"))
                 .spawn(move || forward_messages(&mut stdout, &say))
                 .map_err(thread)?;
         }
-        if let Some(mut stderr) = stderr {
+        if let Some(mut stderr) = words {
             thread::Builder::new()
                 .name(format!("mind {host}"))
-                .spawn(move || keep_tail(&mut stderr, &tail))
+                .spawn(move || tail.keep(&mut stderr))
                 .map_err(thread)?;
         }
         agent.write(&Message::Hello(Hello::ours()), Pending { id: 0, ask: "hello" })?;
@@ -202,7 +201,10 @@ impl Agent {
             Message::Hello(theirs) => theirs.check().map_err(|e| agent.broken(e.into()))?,
             other => return Err(agent.out_of_turn("hello", &other)),
         }
-        heart.keep(&agent.line).map_err(thread)?;
+        // A step sends one for all of its agents.
+        if beats {
+            heart.keep(&agent.line).map_err(thread)?;
+        }
         Ok(agent)
     }
 
@@ -211,9 +213,9 @@ impl Agent {
         &self.host
     }
 
-    /// Process id of the agent's child process here.
+    /// Process id of the agent, or of what connects to it, on this host.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.process.id()
     }
 
     /// Sends a request and waits for the answer.
@@ -240,18 +242,30 @@ impl Agent {
         pending: Pending,
         within: Duration,
     ) -> Result<Option<Answer>, AgentError> {
+        Ok(self.poll_stamped(pending, within)?.map(|(answer, _)| answer))
+    }
+
+    /// Waits for the answer to `pending`, and returns it with the time of its arrival here.
+    pub fn poll_stamped(
+        &mut self,
+        pending: Pending,
+        within: Duration,
+    ) -> Result<Option<(Answer, Nanos)>, AgentError> {
         let until = clock::monotonic() + within.into();
         loop {
             let left = until.saturating_sub(clock::monotonic()).as_duration();
-            let reply = match self.next_message(left)? {
+            let (reply, at) = match self.next_message(left)? {
                 None => return Ok(None),
-                Some(Message::Reply(reply)) => reply,
-                Some(other) => return Err(self.out_of_turn("a reply", &other)),
+                Some((Message::Reply(reply), at)) => (reply, at),
+                Some((other, _)) => return Err(self.out_of_turn("a reply", &other)),
             };
             match reply {
                 Reply { id, .. } if id < pending.id => {}
                 Reply { id, answer } if id == pending.id => {
-                    return answer.map(Some).map_err(|complaint| self.refused(pending, complaint));
+                    return match answer {
+                        Ok(answer) => Ok(Some((answer, at))),
+                        Err(complaint) => Err(self.refused(pending, complaint)),
+                    };
                 }
                 Reply { .. } => {
                     let cause = MessageError::OutOfTurn {
@@ -308,14 +322,14 @@ impl Agent {
 
     fn hear_within(&mut self, within: Duration, ask: &'static str) -> Result<Message, AgentError> {
         match self.next_message(within)? {
-            Some(message) => Ok(message),
+            Some((message, _)) => Ok(message),
             None => Err(self.late(Pending { id: 0, ask }, within)),
         }
     }
 
-    fn next_message(&mut self, within: Duration) -> Result<Option<Message>, AgentError> {
+    fn next_message(&mut self, within: Duration) -> Result<Option<(Message, Nanos)>, AgentError> {
         match self.heard.recv_timeout(within) {
-            Ok(Ok(message)) => Ok(Some(message)),
+            Ok(Ok(arrived)) => Ok(Some(arrived)),
             Ok(Err(cause)) => Err(self.broken(cause)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(self.died()),
@@ -328,10 +342,7 @@ impl Agent {
             Some(status) => (status.to_string(), status.code()),
             None => ("its pipe closed, but it still runs".to_owned(), None),
         };
-        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
-        let (front, back) = tail.as_slices();
-        let text = [front, back].concat();
-        let stderr = String::from_utf8_lossy(&text).trim().to_owned();
+        let stderr = String::from_utf8_lossy(&self.tail.octets()).trim().to_owned();
         AgentError::Died { host: self.host.clone(), status, code, stderr }
     }
 
@@ -352,10 +363,10 @@ impl Agent {
     fn wait(&mut self, within: Duration) -> Option<ExitStatus> {
         let until = clock::monotonic() + within.into();
         loop {
-            match self.child.try_wait() {
-                Ok(Some(status)) => return Some(status),
-                Ok(None) if clock::monotonic() < until => thread::park_timeout(GLANCE),
-                Ok(None) | Err(_) => return None,
+            match self.process.try_wait() {
+                Some(status) => return Some(status),
+                None if clock::monotonic() < until => thread::park_timeout(GLANCE),
+                None => return None,
             }
         }
     }
@@ -367,8 +378,7 @@ impl Drop for Agent {
     fn drop(&mut self) {
         self.hang_up();
         if self.wait(LEAVING).is_none() {
-            let _ = self.child.kill();
-            let _ = self.child.wait();
+            self.process.kill();
         }
     }
 }
@@ -377,7 +387,7 @@ impl Drop for Agent {
 fn forward_messages(from: &mut impl Read, say: &mpsc::SyncSender<Heard>) {
     loop {
         let heard = match protocol::read(from) {
-            Ok(Some(message)) => Ok(message),
+            Ok(Some(message)) => Ok((message, clock::monotonic())),
             // An agent that is killed while it writes leaves half a frame: that is its end, not a
             // violation.
             Ok(None) | Err(ProtocolError::Frame(FrameError::Truncated { .. })) => return,
@@ -387,19 +397,5 @@ fn forward_messages(from: &mut impl Read, say: &mpsc::SyncSender<Heard>) {
         if say.send(heard).is_err() || broken {
             return;
         }
-    }
-}
-
-/// Keeps the last bytes of `from`.
-fn keep_tail(from: &mut impl Read, tail: &Tail) {
-    let mut some = [0; 512];
-    while let Ok(count) = from.read(&mut some) {
-        if count == 0 {
-            return;
-        }
-        let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
-        tail.extend(&some[..count]);
-        let surplus = tail.len().saturating_sub(TAIL_BYTES);
-        tail.drain(..surplus);
     }
 }

@@ -3,8 +3,8 @@
 //! Owns one thread for all of them. Never waits for an agent: one that does not read is skipped,
 //! and so is one that is being sent a request, since that shows life too.
 
-use std::os::fd::AsFd as _;
-use std::process::ChildStdin;
+use std::io::PipeWriter;
+use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 
@@ -13,7 +13,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use crate::protocol::{self, BEAT, Message};
 
 /// Standard input of an agent, shared with the sender of requests; `None` once it is closed.
-pub type Line = Arc<Mutex<Option<ChildStdin>>>;
+pub type Line = Arc<Mutex<Option<PipeWriter>>>;
 
 /// Sends heartbeats for as long as the value exists.
 #[derive(Debug, Clone, Default)]
@@ -21,7 +21,7 @@ pub struct Heartbeat(Arc<Mutex<Lines>>);
 
 #[derive(Debug, Default)]
 struct Lines {
-    all: Vec<Weak<Mutex<Option<ChildStdin>>>>,
+    all: Vec<Weak<Mutex<Option<PipeWriter>>>>,
     beats: bool,
 }
 
@@ -49,7 +49,7 @@ fn beat(lines: &Weak<Mutex<Lines>>) {
         drop(lines);
         for line in known {
             let Ok(mut line) = line.try_lock() else { continue };
-            if let Some(pipe) = line.as_mut().filter(|pipe| has_room(pipe)) {
+            if let Some(pipe) = line.as_mut().filter(has_room) {
                 // The next request to it reveals how it ended.
                 let _ = protocol::write(pipe, &Message::Beat);
             }
@@ -59,7 +59,7 @@ fn beat(lines: &Weak<Mutex<Lines>>) {
 }
 
 /// True if the pipe accepts a page without blocking; a heartbeat is a dozen octets.
-fn has_room(pipe: &ChildStdin) -> bool {
+pub fn has_room(pipe: &impl AsFd) -> bool {
     let mut asked = [PollFd::new(pipe.as_fd(), PollFlags::POLLOUT)];
     poll(&mut asked, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
 }

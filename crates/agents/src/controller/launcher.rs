@@ -14,26 +14,27 @@ use measure::Nanos;
 
 use super::Stop;
 use super::command::run_to_end;
+use super::connection::Connection;
 use super::far_shell::Shell;
 use super::program::Program;
+use super::step;
 use crate::failed::Failed;
 use crate::hosts::Reach;
 use crate::hosts::container::{Container, Keeper};
 
-/// Options of srun for one task on the node named next. The task shares the node with the step that
-/// switchmark itself may run in (`--overlap`, Slurm 20.11), because it would wait for that to end
-/// otherwise. It is bound to none of its processors. A node that others use is reported as busy
-/// before the agent times out.
-const SRUN: [&str; 9] = [
+/// Options of srun for a step of one task per node. The tasks share the nodes with the step that
+/// switchmark itself may run in (`--overlap`, Slurm 20.11), because they would wait for that to end
+/// otherwise. They are bound to no processors. A node that others use is reported as busy before
+/// the agent times out. The end of one task, or of a node, is not the others' end.
+const SRUN: [&str; 8] = [
     "--quiet",
-    "--unbuffered",
     "--overlap",
     "--cpu-bind=none",
     "--mpi=none",
     "--immediate=8",
-    "--nodes=1",
-    "--ntasks=1",
-    "--nodelist",
+    "--kill-on-bad-exit=0",
+    "--no-kill",
+    "--wait=0",
 ];
 
 /// Time-out for a question to a container's manager, whose daemon answers at once or not at all.
@@ -60,10 +61,10 @@ pub enum Launcher<'a> {
 
 impl Launcher<'_> {
     /// Starts `program agent` there, with its three streams piped.
-    pub fn start(&self, program: &Program, stop: &Stop) -> Result<Child, Failed> {
+    pub fn start(&self, program: &Program, stop: &Stop) -> Result<Connection, Failed> {
         let mut command = agent_by(Command::new(program.file()));
         let at = |place: &dyn Display| format!("start an agent at {place}");
-        match self {
+        let started = match self {
             Self::Lab { lab, node } => {
                 let place = format!("lab node {node}");
                 lab.spawn(node, &mut command).map_err(Failed::to(at(&place)))
@@ -86,14 +87,18 @@ impl Launcher<'_> {
                         inside.or_else(|why| start_in_namespace(container, command, why, stop));
                     started.map_err(Failed::to(at(reach)))
                 }
-                Reach::Srun(node) => cluster("srun", &SRUN, node, program),
-                Reach::Mpirun(node) => cluster("mpirun", &["-n", "1", "--host"], node, program),
+                Reach::Srun(node) => {
+                    let agents = on_nodes(&[node], program)?;
+                    return agents.into_iter().next().ok_or_else(|| Failed::new(at(reach)));
+                }
+                Reach::Mpirun(node) => by_mpirun(node, program),
                 Reach::Iperf3 { .. } => {
                     Err(Failed::because(at(reach), Failed::new("it runs an iperf3 server only")))
                 }
                 Reach::Nothing => Err(Failed::because(at(reach), Failed::new("it runs nothing"))),
             },
-        }
+        };
+        started.map(Connection::from)
     }
 }
 
@@ -142,25 +147,34 @@ fn agent_by(mut command: Command) -> Command {
     command
 }
 
-/// Starts one task on one node, whose streams the launcher passes on. The program has the same path
+/// Starts one task on one node, whose streams Open MPI passes on. The program has the same path
 /// there: clusters share their files.
-fn cluster(
-    launcher: &str,
-    options: &[&str],
-    node: &str,
-    program: &Program,
-) -> Result<Child, Failed> {
-    let mut command = Command::new(launcher);
-    command.args(options).arg(node).arg(program.file());
+fn by_mpirun(node: &str, program: &Program) -> Result<Child, Failed> {
+    let mut command = Command::new("mpirun");
+    command.args(["-n", "1", "--host", node]).arg(program.file());
     // Ctrl-C reaches the whole terminal, and here the controller decides.
-    agent_by(command).process_group(0).spawn().map_err(|cause| {
-        let missing = cause.kind() == io::ErrorKind::NotFound;
-        let failed =
-            Failed::because(format!("start an agent by `{launcher}` on node `{node}`"), cause);
-        if missing {
-            failed.hinted(format!("run it where `{launcher}` is: a login node, or within a job"))
-        } else {
-            failed
-        }
-    })
+    agent_by(command).process_group(0).spawn().map_err(|cause| not_started("mpirun", node, cause))
+}
+
+/// Starts a Slurm step with an agent on each of these nodes; returns the agents in their order.
+pub fn on_nodes(nodes: &[&str], program: &Program) -> Result<Vec<Connection>, Failed> {
+    let (count, list) = (nodes.len(), nodes.join(","));
+    let mut command = Command::new("srun");
+    command.args(SRUN).arg(format!("--nodes={count}")).arg(format!("--ntasks={count}"));
+    command.args(["--nodelist", &list]).arg(program.file()).args(["agent", "--step"]);
+    // Ctrl-C reaches the whole terminal, and here the controller decides.
+    command.process_group(0);
+    let started = step::start(command, nodes);
+    let started = started.map_err(|cause| not_started("srun", &list, cause))?;
+    Ok(started.into_iter().map(Connection::from).collect())
+}
+
+fn not_started(launcher: &str, nodes: &str, cause: io::Error) -> Failed {
+    let missing = cause.kind() == io::ErrorKind::NotFound;
+    let failed = Failed::because(format!("start an agent by `{launcher}` on `{nodes}`"), cause);
+    if missing {
+        failed.hinted(format!("run it where `{launcher}` is: a login node, or within a job"))
+    } else {
+        failed
+    }
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use dataplane::clock;
+use dataplane::{clock, open_files};
 use lab::Lab;
 use measure::Nanos;
 use trial::Topology;
@@ -20,18 +20,21 @@ use trial::topology::{AddressBlock, Host};
 use super::Stop;
 use super::handle::Agent;
 use super::heartbeat::Heartbeat;
-use super::launcher::Launcher;
+use super::launcher::{Launcher, on_nodes};
 use super::own_addresses::OwnAddresses;
 use super::pool::AgentPool;
 use super::program::Program;
 use super::rights;
 use crate::failed::Failed;
 use crate::hosts::{HostsConfig, Limits, Reach};
-use crate::protocol::{Answer, Ask, Mended, Terms};
+use crate::protocol::{Answer, Ask, Mended, Terms, describe_error};
 use crate::speak::speak;
 
-/// Maximum number of machines to connect to at once.
+/// Maximum number of machines to connect to at once, and of a job step's nodes, of which each
+/// receives what all are sent.
 const MOST_AT_ONCE: usize = 64;
+/// Open files per host: the ends of its agent's streams here.
+const FILES_PER_HOST: u64 = 8;
 /// Time to wait for a host that reboots or whose network is down.
 const RETURNING: Nanos = Nanos::from_secs(120);
 /// Pause between two attempts to reach it.
@@ -149,7 +152,8 @@ impl Launching {
     }
 
     /// Starts an agent on every host. Those on other machines start at once: each takes as long as
-    /// its network does. The others die with the thread that started them, and are therefore
+    /// its network does. Slurm's nodes share a job step; where that fails, each has its own, whose
+    /// error names the node. The others die with the thread that started them, and are therefore
     /// started on this one.
     pub fn start(
         &self,
@@ -159,8 +163,24 @@ impl Launching {
     ) -> Result<(), Failed> {
         let is_away = |name: &&String| self.reaches.get(*name).is_some_and(Reach::is_away);
         let names = topology.agents().map(|host| &host.name);
-        let (away, here): (Vec<_>, Vec<_>) = names.partition(is_away);
+        let (mut away, here): (Vec<_>, Vec<_>) = names.partition(is_away);
+        open_files::make_room(FILES_PER_HOST * (away.len() + here.len()) as u64);
         let (heart, stop) = (pool.heart().clone(), pool.stop().clone());
+        for step in self.steps(&away) {
+            match self.launch_step(&step, &heart) {
+                Ok(agents) => {
+                    away.retain(|host| !step.iter().any(|(own, _)| own == host));
+                    for agent in agents {
+                        pool.join(agent);
+                    }
+                }
+                Err(failed) => speak(&format!(
+                    "no job step for {} hosts at once: {}",
+                    step.len(),
+                    describe_error(&failed)
+                )),
+            }
+        }
         for group in away.chunks(MOST_AT_ONCE) {
             let started: Vec<_> = thread::scope(|scope| {
                 let one = |name| self.launch(name, lab, &heart, &stop);
@@ -213,6 +233,36 @@ impl Launching {
         }
     }
 
+    /// Groups Slurm's hosts, each with its node. No step has a node twice.
+    fn steps<'a>(&'a self, hosts: &[&'a String]) -> Vec<Vec<(&'a String, &'a str)>> {
+        let mut steps: Vec<Vec<(&String, &str)>> = Vec::new();
+        for host in hosts {
+            let Some(Reach::Srun(node)) = self.reaches.get(*host) else { continue };
+            let free = |step: &&mut Vec<(&String, &str)>| {
+                step.len() < MOST_AT_ONCE && step.iter().all(|(_, taken)| taken != node)
+            };
+            match steps.iter_mut().find(free) {
+                Some(step) => step.push((host, node)),
+                None => steps.push(vec![(host, node)]),
+            }
+        }
+        steps.retain(|step| step.len() > 1);
+        steps
+    }
+
+    fn launch_step(
+        &self,
+        step: &[(&String, &str)],
+        heart: &Heartbeat,
+    ) -> Result<Vec<Agent>, Failed> {
+        let nodes: Vec<&str> = step.iter().map(|(_, node)| *node).collect();
+        let started = on_nodes(&nodes, &self.program)?;
+        let greeted = step.iter().zip(started).map(|((host, _), agent)| {
+            Agent::greet(host, agent, heart).map_err(|cause| useless(host, cause))
+        });
+        greeted.collect()
+    }
+
     fn launch(
         &self,
         host: &str,
@@ -227,11 +277,11 @@ impl Launching {
             (None, Some(lab)) => Launcher::Lab { lab, node: host },
             (None, None) => Launcher::Host { reach: &Reach::Local, becomes: None },
         };
-        let child = launcher
+        let started = launcher
             .start(&self.program, stop)
             .map_err(Failed::to(format!("reach host `{host}`")))?;
         let hint = self.reaches.get(host).and_then(Reach::try_by_hand);
-        Agent::greet(host, child, heart).map_err(|cause| match hint {
+        Agent::greet(host, started, heart).map_err(|cause| match hint {
             Some(command) => {
                 let hint = format!("`{command}` has to work without a question");
                 useless(host, cause).hinted(hint)

@@ -28,6 +28,8 @@ const STOPPING: Duration = Duration::from_secs(1);
 const CLOCK: Duration = Duration::from_secs(5);
 /// Number of round trips per clock comparison.
 const CLOCK_READINGS: usize = 8;
+/// Most comparisons one after another; of more hosts several are compared at the same time.
+const CLOCK_GROUPS: usize = 8;
 
 /// Agents by host name.
 #[derive(Debug, Default)]
@@ -146,25 +148,58 @@ impl AgentPool {
 
     /// Compares these hosts' clocks with ours.
     pub fn compare_clocks(&mut self, hosts: &[String]) -> Result<(), TrialError> {
-        for host in hosts {
-            let mut exchanges = Vec::with_capacity(CLOCK_READINGS);
+        // Few hosts one after another, because each disturbs the others' round trips a little.
+        let at_once = hosts.len().div_ceil(CLOCK_GROUPS).max(1);
+        for group in hosts.chunks(at_once) {
+            let mut exchanges = vec![Vec::with_capacity(CLOCK_READINGS); group.len()];
             for _ in 0..CLOCK_READINGS {
-                let asked = clock::monotonic();
-                let received = self.ask(host, Ask::Clock, CLOCK, |answer| match answer {
-                    Answer::Clock { monotonic } => Some(monotonic),
-                    _ => None,
-                })?;
-                let answered = clock::monotonic();
-                exchanges.push(Exchange { asked, received, replied: received, answered });
+                for (exchange, known) in self.read_clocks(group)?.into_iter().zip(&mut exchanges) {
+                    known.push(exchange);
+                }
             }
-            if !self.clocks.add_exchanges(host, &exchanges) {
-                let what = format!(
-                    "compare clocks with host `{host}`: its readings contradict each other"
-                );
-                return Err(Failed::new(what).into());
+            for (host, exchanges) in group.iter().zip(&exchanges) {
+                if !self.clocks.add_exchanges(host, exchanges) {
+                    let what = format!(
+                        "compare clocks with host `{host}`: its readings contradict each other"
+                    );
+                    return Err(Failed::new(what).into());
+                }
             }
         }
         Ok(())
+    }
+
+    /// Reads these hosts' clocks once, at the same time.
+    fn read_clocks(&mut self, hosts: &[String]) -> Result<Vec<Exchange>, TrialError> {
+        let name = Ask::Clock.name();
+        let mut posted = Vec::with_capacity(hosts.len());
+        for host in hosts {
+            let agent = self.agents.get_mut(host).ok_or_else(|| no_agent(host, name))?;
+            let asked = clock::monotonic();
+            posted.push((host, asked, agent.post(Ask::Clock)?));
+        }
+        let until = clock::monotonic() + CLOCK.into();
+        let mut exchanges = Vec::with_capacity(hosts.len());
+        for (host, asked, pending) in posted {
+            let agent = self.agents.get_mut(host).ok_or_else(|| no_agent(host, name))?;
+            let (answer, answered) = loop {
+                if self.stop.is_requested() {
+                    return Err(TrialError::Stopped);
+                }
+                match agent.poll_stamped(pending, TURN)? {
+                    Some(arrived) => break arrived,
+                    None if clock::monotonic() >= until => {
+                        return Err(agent.late(pending, CLOCK).into());
+                    }
+                    None => {}
+                }
+            };
+            let Answer::Clock { monotonic } = answer else {
+                return Err(agent.unexpected(pending).into());
+            };
+            exchanges.push(Exchange { asked, received: monotonic, replied: monotonic, answered });
+        }
+        Ok(exchanges)
     }
 
     /// Aborts the trial on every host. Returns an agent's error if the agent cannot be used any

@@ -65,18 +65,23 @@ pub fn read(from: &mut impl Read) -> Result<Option<Vec<u8>>, FrameError> {
 
 /// Writes one frame and flushes it.
 pub fn write(to: &mut impl Write, content: &[u8]) -> Result<(), FrameError> {
+    write_unflushed(to, content)?;
+    to.flush().map_err(|cause| FrameError::Pipe { deed: "write", cause })
+}
+
+/// Writes one frame.
+pub fn write_unflushed(to: &mut impl Write, content: &[u8]) -> Result<(), FrameError> {
     if content.len() > FRAME_LIMIT {
         return Err(FrameError::Oversized { announced: content.len() });
     }
     let length = (content.len() as u32).to_be_bytes();
     to.write_all(&length)
         .and_then(|()| to.write_all(content))
-        .and_then(|()| to.flush())
         .map_err(|cause| FrameError::Pipe { deed: "write", cause })
 }
 
 /// Reads until `bytes` is full or the stream ends; returns the number of bytes read.
-fn fill(from: &mut impl Read, bytes: &mut [u8]) -> Result<usize, FrameError> {
+pub fn fill(from: &mut impl Read, bytes: &mut [u8]) -> Result<usize, FrameError> {
     let mut have = 0;
     while have < bytes.len() {
         match from.read(&mut bytes[have..]) {

@@ -19,8 +19,9 @@ use trial::record::SessionsRecord;
 use trial::{FASTEST_OPENING, Hold, MOST_SESSIONS, Opening, Sessions};
 
 use super::table::Table;
-use super::{Readiness, files, is_over};
+use super::{Readiness, is_over};
 use crate::hello::{self, Hello};
+use crate::open_files;
 use crate::socket::is_pause;
 use crate::{End, FlowError, Halt, Side, Window, clock, stream};
 
@@ -125,7 +126,7 @@ pub(super) fn room(flow: &Sessions) -> u64 {
         }
         (_, _, Opening::Greedy(under_way)) => under_way.into(),
     };
-    files::make_room(wanted)
+    open_files::make_room(wanted)
 }
 
 /// Connections of a running flow.

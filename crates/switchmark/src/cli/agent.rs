@@ -1,12 +1,14 @@
-//! `switchmark agent`: what a controller starts on a host; the idle process that marks a lab's
-//! host; and what becomes another program that must not outlive its agent.
+//! `switchmark agent`: what a controller starts on a host, or on each node of a job step; the idle
+//! process that marks a lab's host; and what becomes another program that must not outlive its
+//! agent.
 //!
-//! Owns only the choice between the three.
+//! Owns only the choice between them.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode};
 
+use agents::protocol::describe_error;
 use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
 
@@ -24,6 +26,9 @@ pub struct Args {
     /// Addresses and ports by which ssh reached this host, as in SSH_CONNECTION
     #[arg(long, hide = true, value_name = "ENDS")]
     connection: Option<String>,
+    /// Start an agent, and relay its streams through those of the job step that this is a task of
+    #[arg(long, hide = true)]
+    step: bool,
     /// Become this program, and die with whoever started it
     #[arg(long, hide = true, value_name = "PROGRAM", num_args = 1.., allow_hyphen_values = true)]
     lead: Vec<String>,
@@ -32,10 +37,19 @@ pub struct Args {
 /// Line that a process prints once it is in its lab's host.
 pub const STANDS: &str = "stands";
 
-/// Serves a controller, marks a lab's host, or becomes another program.
+/// Serves a controller, relays an agent's streams, marks a lab's host, or becomes another program.
 pub fn run(args: &Args) -> ExitCode {
     if let Some((program, rest)) = args.lead.split_first() {
         return lead(program, rest);
+    }
+    if args.step {
+        return match agents::relay::run() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failed) => {
+                print_stderr(&format!("agent: {}\n", describe_error(&failed)));
+                ExitCode::FAILURE
+            }
+        };
     }
     if args.lab_host.is_none() {
         agents::agent::main(args.connection.as_deref());

@@ -1,5 +1,7 @@
-//! Hosts that a cluster's own launcher reaches: Debian's Slurm with two nodes in namespaces, and
-//! Open MPI on this host.
+//! Hosts that a cluster's own launcher reaches: Debian's Slurm with nodes in namespaces, two with a
+//! cable between them or several at a switch, and Open MPI on this host.
+//!
+//! `SWITCHMARK_NODES` sets how many nodes are at the switch.
 //!
 //! Needs root, iproute2, munge and Slurm's daemons, or Open MPI. Slurm's key, configuration, state
 //! and sockets are the test's own; its daemons end with it.
@@ -16,10 +18,11 @@ use crate::harness::{
 
 const NODES: [&str; 2] = ["node17", "node18"];
 
-/// A console, where Slurm's controller runs and `srun` is called, and two nodes with a cable
-/// between them.
+/// A console, where Slurm's controller runs and `srun` is called, and nodes of which each has a
+/// port `eth1` in a namespace of its own.
 struct Cluster {
     scratch: Scratch,
+    nodes: Vec<String>,
     daemons: Vec<Child>,
     /// Removed after its daemons have ended.
     _spaces: Spaces,
@@ -27,15 +30,16 @@ struct Cluster {
 
 impl Cluster {
     /// None where slurmd ends by itself, with what it said printed: it wants control groups.
-    fn new() -> Option<Self> {
-        let spaces = Spaces::new(&[&["console"][..], &NODES].concat());
+    fn new(nodes: &[&str], cabled: impl FnOnce()) -> Option<Self> {
+        let spaces = Spaces::new(&[&["console", "switch"][..], nodes].concat());
         let scratch = Scratch::new("slurm");
-        let mut this = Self { scratch, daemons: Vec::new(), _spaces: spaces };
+        let owned = nodes.iter().map(|node| (*node).to_owned()).collect();
+        let mut this = Self { scratch, nodes: owned, daemons: Vec::new(), _spaces: spaces };
         let console = &space("console");
         ip(&["-n", console, "link", "add", "mgmt", "type", "bridge"]);
         ip(&["-n", console, "address", "add", "198.18.40.1/24", "dev", "mgmt"]);
         ip(&["-n", console, "link", "set", "mgmt", "up"]);
-        for node in NODES {
+        for node in nodes {
             let (far, address) = (&space(node), format!("198.18.40.{}/24", &node[4..]));
             let peer = ["type", "veth", "peer", "name", "mgmt", "netns", far];
             ip(&[&["-n", console, "link", "add", node][..], &peer].concat());
@@ -43,22 +47,24 @@ impl Cluster {
             ip(&["-n", far, "address", "add", &address, "dev", "mgmt"]);
             ip(&["-n", far, "link", "set", "mgmt", "up"]);
         }
-        cable((NODES[0], "eth1", "198.18.7.1/24"), (NODES[1], "eth1", "198.18.7.2/24"));
+        cabled();
         this.munge();
         this.configure();
         let file = this.path("slurm.conf");
         this.daemon("console", "slurmctld", &["-D", "-f", &file]);
-        for node in NODES {
+        for node in nodes {
             this.daemon(node, "slurmd", &["-D", "-N", node, "-f", &file]);
         }
         let mut ended = false;
-        wait_for("two idle nodes", || {
+        let idle = format!("{} idle", nodes.len());
+        wait_for("idle nodes", || {
             ended = this.daemons.iter_mut().any(|daemon| !matches!(daemon.try_wait(), Ok(None)));
             let output = this.at_console("sinfo").args(["-h", "-o", "%D %T"]).output();
-            ended || output.is_ok_and(|output| output.stdout.trim_ascii() == b"2 idle")
+            ended || output.is_ok_and(|output| output.stdout.trim_ascii() == idle.as_bytes())
         });
         if ended {
-            let said = fs::read_to_string(this.path("log-node17-slurmd")).unwrap_or_default();
+            let log = this.path(&format!("log-{}-slurmd", nodes[0]));
+            let said = fs::read_to_string(log).unwrap_or_default();
             eprintln!("skipped: Slurm does not start here: {said}");
         }
         (!ended).then_some(this)
@@ -95,16 +101,17 @@ impl Cluster {
              TaskPlugin=task/none\nMailProg=/bin/true\nReturnToService=2\n\
              PartitionName=all Nodes=ALL Default=YES State=UP\n"
         );
-        let nodes = NODES.map(|node| {
+        let folder = |name: &str| fs::create_dir(self.path(name)).expect("a folder");
+        let node = |node: &String| {
+            folder(&format!("spool.{node}"));
             let number = &node[4..];
             format!(
                 "NodeName={node} NodeHostname={name} NodeAddr=198.18.40.{number} Port=170{number} CPUs=1\n"
             )
-        });
-        for folder in ["state", "spool.node17", "spool.node18"] {
-            fs::create_dir(self.path(folder)).expect("a folder");
-        }
-        fs::write(self.path("slurm.conf"), text + &nodes.concat()).expect("writes");
+        };
+        let nodes: String = self.nodes.iter().map(node).collect();
+        folder("state");
+        fs::write(self.path("slurm.conf"), text + &nodes).expect("writes");
     }
 
     fn daemon(&mut self, name: &str, program: &str, args: &[&str]) {
@@ -148,7 +155,12 @@ impl Cluster {
     /// Nothing of ours is left on a node, and no job in Slurm's list.
     fn is_clean(&self) -> bool {
         let jobs = self.at_console("squeue").arg("-h").output().expect("squeue starts");
-        NODES.iter().all(|node| agents(node).is_empty()) && jobs.stdout.is_empty()
+        self.nodes.iter().all(|node| agents(node).is_empty()) && jobs.stdout.is_empty()
+    }
+
+    /// Nodes with nothing but their daemons.
+    fn is_bare(&self) -> bool {
+        self.is_clean() && self.nodes.iter().all(|node| processes(node).len() == 1)
     }
 }
 
@@ -177,7 +189,8 @@ fn answered(output: &Output) {
 fn nodes_by_slurm() {
     let needed = ["ip", "nsenter", "munged", "slurmctld", "slurmd", "srun"];
     let Some(_alone) = alone("nodes_by_slurm", &needed) else { return };
-    let Some(cluster) = Cluster::new() else { return };
+    let cabled = || cable((NODES[0], "eth1", "198.18.7.1/24"), (NODES[1], "eth1", "198.18.7.2/24"));
+    let Some(cluster) = Cluster::new(&NODES, cabled) else { return };
     let (testbed, store) = (cluster.testbed(), cluster.path("journal.db"));
     let program = switchmark().to_str().expect("a plain path");
     // Each agent is a job; a step of a job that has the nodes already; and one beside the step that
@@ -223,11 +236,90 @@ fn nodes_by_slurm() {
     assert!(cancelled.expect("scancel starts").success());
     let _ = other.wait();
     println!("{told}");
-    wait_for("nodes with nothing but their daemons", || {
-        cluster.is_clean() && NODES.iter().all(|node| processes(node).len() == 1)
-    });
+    wait_for("nodes with nothing but their daemons", || cluster.is_bare());
     assert_eq!(output.status.code(), Some(2), "{told}");
     assert!(told.contains("h2") && told.contains("busy"), "{told}");
+}
+
+/// The nodes' ports at one bridge.
+fn at_a_switch(nodes: &[&str]) {
+    let switch = &space("switch");
+    ip(&["-n", switch, "link", "add", "sw", "type", "bridge"]);
+    ip(&["-n", switch, "link", "set", "sw", "up"]);
+    for (number, node) in nodes.iter().enumerate() {
+        let far = &space(node);
+        let peer = ["type", "veth", "peer", "name", "eth1", "netns", far];
+        ip(&[&["-n", switch, "link", "add", node][..], &peer].concat());
+        ip(&["-n", switch, "link", "set", node, "master", "sw", "up"]);
+        ip(&["-n", far, "address", "add", &format!("198.18.7.{}/24", number + 1), "dev", "eth1"]);
+        ip(&["-n", far, "link", "set", "eth1", "up"]);
+    }
+}
+
+/// An allocation's fabric in one command, as root and as any user; one job step holds all agents,
+/// and a cancelled one leaves nothing.
+#[test]
+fn a_switch_of_nodes_by_one_step() {
+    let needed = ["ip", "nsenter", "munged", "slurmctld", "slurmd", "srun"];
+    let Some(_alone) = alone("a_switch_of_nodes_by_one_step", &needed) else { return };
+    let count = std::env::var("SWITCHMARK_NODES").ok().and_then(|count| count.parse().ok());
+    let nodes: Vec<String> = (17..17 + count.unwrap_or(6)).map(|n| format!("node{n}")).collect();
+    let nodes: Vec<&str> = nodes.iter().map(String::as_str).collect();
+    let Some(cluster) = Cluster::new(&nodes, || at_a_switch(&nodes)) else { return };
+    let program = switchmark().to_str().expect("a plain path");
+    let folder = fs::Permissions::from_mode(0o777);
+    fs::set_permissions(cluster.scratch.folder(), folder).expect("its own");
+    let fabric = |user: &[&str], journal: &str| {
+        let mut command = cluster.at_console(user[0]);
+        command.args(&user[1..]).args(["--quiet", &format!("--nodes={}", nodes.len()), program]);
+        command.args(["fabric", "--slurm=eth1", "--quick", "--blocks=2", "--journal"]);
+        command.arg(cluster.path(journal));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let carried = |kind: &str| {
+        let mut ip = Command::new(find("ip").expect("looked for before"));
+        ip.args(["-j", "-s", "-n", &space(nodes[0]), "link", "show", "dev", kind]);
+        let text = ip.output().expect("it starts").stdout;
+        let links: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+        let octets = |way: &str| links[0]["stats64"][way]["bytes"].as_u64().expect("a count");
+        octets("rx") + octets("tx")
+    };
+    let any_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "salloc"];
+    for (user, journal) in [(&["salloc"][..], "root.db"), (&any_user, "user.db")] {
+        let before = [carried("mgmt"), carried("eth1")];
+        let began = std::time::Instant::now();
+        let mut started = fabric(user, journal).spawn().expect("it starts");
+        let mut steps = 0;
+        while started.try_wait().expect("ours").is_none() {
+            let squeue = cluster.at_console("squeue").args(["-h", "-s", "-o", "%i"]).output();
+            let text = String::from_utf8_lossy(&squeue.expect("it starts").stdout).into_owned();
+            // Beside it stands the step that salloc itself is, in newer releases of Slurm.
+            let own = text.lines().filter(|step| !step.contains("extern")).count();
+            steps = steps.max(own);
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        let output = started.wait_with_output().expect("ours");
+        let after = [carried("mgmt"), carried("eth1")];
+        let told = String::from_utf8_lossy(&output.stderr);
+        let answer = String::from_utf8_lossy(&output.stdout);
+        println!("{answer}{told}");
+        let [control, measured] = [0, 1].map(|port| after[port] - before[port]);
+        println!("{:.1?}; {steps} steps; mgmt {control}, eth1 {measured} octets", began.elapsed());
+        assert!(matches!(output.status.code(), Some(0 | 1 | 3)), "{told}");
+        assert!(answer.contains("ports equally fast"), "{answer}");
+        assert_eq!(steps, 1, "all agents in one step");
+        assert!(control < measured / 10, "{control} octets beside {measured}");
+        wait_for("nodes with nothing but their daemons", || cluster.is_bare());
+    }
+
+    let mut cancelled = fabric(&["salloc"], "cancelled.db").spawn().expect("it starts");
+    wait_for("agents on every node", || nodes.iter().all(|node| !agents(node).is_empty()));
+    let jobs = cluster.at_console("squeue").args(["-h", "-o", "%i"]).output().expect("it starts");
+    let job = String::from_utf8_lossy(&jobs.stdout).trim().to_owned();
+    assert!(cluster.at_console("scancel").arg(job).status().expect("it starts").success());
+    wait_for("its end", || cancelled.try_wait().expect("ours").is_some());
+    wait_for("nodes with nothing but their daemons", || cluster.is_bare());
 }
 
 #[test]
