@@ -94,7 +94,7 @@ fn all(seen: &mut BTreeSet<String>) {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let is_ours = |line: &&str| !line.split(' ').nth(1).is_some_and(|at| OTHERS.contains(&at));
     seen.extend(mounts.lines().filter(is_ours).map(|line| format!("mount {line}")));
-    seen.extend(running().map(|pid| format!("process {pid}")));
+    seen.extend(running().map(described));
 }
 
 /// What has this process's number in its name or descends from it. An orphan counts too: whose
@@ -108,7 +108,7 @@ fn own(seen: &mut BTreeSet<String>) {
         let ancestors = std::iter::successors(Some(*pid), |pid| parent(*pid));
         ancestors.take_while(|pid| *pid > 1).any(|pid| pid == me) || parent(*pid) == Some(1)
     };
-    seen.extend(running().filter(is_mine).map(|pid| format!("process {pid}")));
+    seen.extend(running().filter(is_mine).map(described));
 }
 
 fn names_in(folder: &str) -> impl Iterator<Item = String> + use<> {
@@ -121,6 +121,13 @@ fn running() -> impl Iterator<Item = u32> {
     let program = fs::canonicalize(super::switchmark()).ok();
     let numbers = names_in("/proc").filter_map(|name| name.parse().ok());
     numbers.filter(move |pid| fs::read_link(format!("/proc/{pid}/exe")).ok() == program)
+}
+
+/// `process 4711: switchmark agent`
+fn described(pid: u32) -> String {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = line.split(|octet| *octet == 0).map(String::from_utf8_lossy).collect::<Vec<_>>();
+    format!("process {pid}: {}", words.join(" ").trim_end())
 }
 
 /// A process's parent; its name, which may hold anything, stands in brackets before it.
