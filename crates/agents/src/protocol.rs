@@ -5,7 +5,7 @@
 
 mod examination;
 mod facts;
-mod frame;
+pub(crate) mod frame;
 mod message;
 mod orders;
 mod setting;

@@ -14,6 +14,7 @@ use std::time::Duration;
 use nix::sys::signal::{SigSet, Signal};
 
 use crate::failed::Failed;
+use crate::protocol::frame;
 use crate::protocol::step::{self, Addressed, NAME_LIMIT, PIECE_BYTES, Piece};
 
 /// Variable in which Slurm gives each task the name of its node.
@@ -91,9 +92,7 @@ fn hand_in(node: &str, mut agent: Option<ChildStdin>) {
             continue;
         }
         let pipe = agent.as_mut().filter(|_| !message.is_empty());
-        let length = (message.len() as u32).to_be_bytes();
-        let given =
-            pipe.map(|pipe| pipe.write_all(&length).and_then(|()| pipe.write_all(&message)));
+        let given = pipe.map(|pipe| frame::write(pipe, &message));
         if !matches!(given, Some(Ok(()))) {
             agent = None;
         }

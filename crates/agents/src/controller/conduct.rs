@@ -243,7 +243,7 @@ impl Conduct<'_> {
                 Answer::Collected(report) => Some(report),
                 _ => None,
             };
-            pool.ask_each(asks, left + REPORTING, collected, |host, report| {
+            pool.ask_each(asks, left + REPORTING, collected, |host, report, _| {
                 let broken = |it: &FlowReport| Some((it.flow, it.report.as_ref().err()?.clone()));
                 if let Some((flow, reason)) = report.reports.iter().find_map(broken) {
                     return Err(flow_broke(flow, host, &reason).into());

@@ -2,57 +2,55 @@
 //!
 //! Owns the process until an [`Agent`](super::Agent) takes it over. Never reads or writes.
 
+use std::fmt::Debug;
 use std::io::{PipeReader, PipeWriter};
 use std::os::fd::OwnedFd;
 use std::process::{Child, ExitStatus};
 
-use super::step::{Member, StepAgent};
-
 /// A started agent.
 #[derive(Debug)]
 pub struct Connection {
-    /// Its standard input.
+    /// Standard input of the agent.
     pub input: Option<PipeWriter>,
-    /// Its standard output.
+    /// Standard output of the agent.
     pub output: Option<PipeReader>,
-    /// Its standard error.
+    /// Standard error of the agent.
     pub words: Option<PipeReader>,
-    /// Its process.
-    pub process: Process,
+    /// Process of the agent.
+    pub process: Box<dyn Process>,
 }
 
-/// Process of an agent.
-#[derive(Debug)]
-pub enum Process {
-    /// A child of this process: the agent, or what connects to it.
-    Child(Child),
-    /// A task of a job step.
-    Member(Member),
+/// Process of an agent, or of what connects to it.
+pub trait Process: Debug + Send {
+    /// Process id on this host.
+    fn id(&self) -> u32;
+
+    /// Status of the agent's end; `None` while it runs.
+    fn end(&mut self) -> Option<ExitStatus>;
+
+    /// Kills and reaps what runs here for this agent alone.
+    fn kill(&mut self);
+
+    /// True if the agent needs heartbeats of its own.
+    fn takes_beats(&self) -> bool;
 }
 
-impl Process {
-    /// Process id, here, of the agent or of what connects to it.
-    pub fn id(&self) -> u32 {
-        match self {
-            Self::Child(child) => child.id(),
-            Self::Member(member) => member.launcher(),
-        }
+impl Process for Child {
+    fn id(&self) -> u32 {
+        Self::id(self)
     }
 
-    /// Status of its end; `None` while it runs.
-    pub fn try_wait(&mut self) -> Option<ExitStatus> {
-        match self {
-            Self::Child(child) => child.try_wait().ok().flatten(),
-            Self::Member(member) => member.end(),
-        }
+    fn end(&mut self) -> Option<ExitStatus> {
+        self.try_wait().ok().flatten()
     }
 
-    /// Kills and reaps it. A task of a step ends with the step, once all have been dismissed.
-    pub fn kill(&mut self) {
-        if let Self::Child(child) = self {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
+    fn kill(&mut self) {
+        let _ = Self::kill(self);
+        let _ = self.wait();
+    }
+
+    fn takes_beats(&self) -> bool {
+        true
     }
 }
 
@@ -62,18 +60,7 @@ impl From<Child> for Connection {
             input: child.stdin.take().map(|pipe| OwnedFd::from(pipe).into()),
             output: child.stdout.take().map(|pipe| OwnedFd::from(pipe).into()),
             words: child.stderr.take().map(|pipe| OwnedFd::from(pipe).into()),
-            process: Process::Child(child),
-        }
-    }
-}
-
-impl From<StepAgent> for Connection {
-    fn from(agent: StepAgent) -> Self {
-        Self {
-            input: Some(agent.input),
-            output: Some(agent.output),
-            words: Some(agent.words),
-            process: Process::Member(agent.member),
+            process: Box::new(child),
         }
     }
 }

@@ -149,7 +149,7 @@ type Heard = Result<(Message, Nanos), ProtocolError>;
 #[derive(Debug)]
 pub struct Agent {
     host: String,
-    process: Process,
+    process: Box<dyn Process>,
     line: Line,
     heard: Receiver<Heard>,
     tail: Tail,
@@ -180,8 +180,8 @@ impl Agent {
         let line = Arc::new(Mutex::new(input));
         let tail = Tail::default();
         let (say, heard) = mpsc::sync_channel(UNREAD);
+        let beats = process.takes_beats();
         // Created before the threads, so that a failure below still ends the process.
-        let beats = matches!(process, Process::Child(_));
         let mut agent =
             Self { host: host.to_owned(), process, line, heard, tail: tail.clone(), last_id: 0 };
         if let Some(mut stdout) = output {
@@ -222,7 +222,7 @@ impl Agent {
     pub fn ask(&mut self, ask: Ask, within: Duration) -> Result<Answer, AgentError> {
         let pending = self.post(ask)?;
         match self.poll(pending, within)? {
-            Some(answer) => Ok(answer),
+            Some((answer, _)) => Ok(answer),
             None => Err(self.late(pending, within)),
         }
     }
@@ -235,18 +235,9 @@ impl Agent {
         Ok(pending)
     }
 
-    /// Waits for the answer to `pending`; `None` if none came yet. Answers to earlier, abandoned
-    /// requests are ignored.
+    /// Waits for the answer to `pending`, and returns it with the time of its arrival here; `None`
+    /// if none came yet. Answers to earlier, abandoned requests are ignored.
     pub fn poll(
-        &mut self,
-        pending: Pending,
-        within: Duration,
-    ) -> Result<Option<Answer>, AgentError> {
-        Ok(self.poll_stamped(pending, within)?.map(|(answer, _)| answer))
-    }
-
-    /// Waits for the answer to `pending`, and returns it with the time of its arrival here.
-    pub fn poll_stamped(
         &mut self,
         pending: Pending,
         within: Duration,
@@ -363,7 +354,7 @@ impl Agent {
     fn wait(&mut self, within: Duration) -> Option<ExitStatus> {
         let until = clock::monotonic() + within.into();
         loop {
-            match self.process.try_wait() {
+            match self.process.end() {
                 Some(status) => return Some(status),
                 None if clock::monotonic() < until => thread::park_timeout(GLANCE),
                 None => return None,

@@ -164,9 +164,7 @@ pub fn on_nodes(nodes: &[&str], program: &Program) -> Result<Vec<Connection>, Fa
     command.args(["--nodelist", &list]).arg(program.file()).args(["agent", "--step"]);
     // Ctrl-C reaches the whole terminal, and here the controller decides.
     command.process_group(0);
-    let started = step::start(command, nodes);
-    let started = started.map_err(|cause| not_started("srun", &list, cause))?;
-    Ok(started.into_iter().map(Connection::from).collect())
+    step::start(command, nodes).map_err(|cause| not_started("srun", &list, cause))
 }
 
 fn not_started(launcher: &str, nodes: &str, cause: io::Error) -> Failed {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dataplane::clock;
+use measure::Nanos;
 use measure::clocks::Exchange;
 
 use super::Stop;
@@ -94,21 +95,21 @@ impl AgentPool {
         read: impl Fn(Answer) -> Option<T>,
     ) -> Result<BTreeMap<String, T>, TrialError> {
         let mut answers = BTreeMap::new();
-        self.ask_each(asks, within, read, |host, answer| {
+        self.ask_each(asks, within, read, |host, answer, _| {
             answers.insert(host.to_owned(), answer);
             Ok(())
         })?;
         Ok(answers)
     }
 
-    /// Sends several requests at once, and passes on each answer as it comes; ends at the first
-    /// failure.
+    /// Sends several requests at once, and passes on each answer as it comes, with the time of its
+    /// arrival; ends at the first failure.
     pub fn ask_each<T>(
         &mut self,
         asks: impl IntoIterator<Item = (String, Ask)>,
         within: Duration,
         read: impl Fn(Answer) -> Option<T>,
-        mut take: impl FnMut(&str, T) -> Result<(), TrialError>,
+        mut take: impl FnMut(&str, T, Nanos) -> Result<(), TrialError>,
     ) -> Result<(), TrialError> {
         let mut waiting: Vec<(String, Pending)> = Vec::new();
         for (host, ask) in asks {
@@ -128,9 +129,9 @@ impl AgentPool {
             for (host, pending) in waiting {
                 let Some(agent) = self.agents.get_mut(&host) else { continue };
                 match agent.poll(pending, TURN)? {
-                    Some(answer) => {
+                    Some((answer, at)) => {
                         let known = read(answer).ok_or_else(|| agent.unexpected(pending))?;
-                        take(&host, known)?;
+                        take(&host, known, at)?;
                     }
                     None if late => return Err(agent.late(pending, within).into()),
                     None => still.push((host, pending)),
@@ -171,35 +172,26 @@ impl AgentPool {
 
     /// Reads these hosts' clocks once, at the same time.
     fn read_clocks(&mut self, hosts: &[String]) -> Result<Vec<Exchange>, TrialError> {
-        let name = Ask::Clock.name();
-        let mut posted = Vec::with_capacity(hosts.len());
-        for host in hosts {
-            let agent = self.agents.get_mut(host).ok_or_else(|| no_agent(host, name))?;
-            let asked = clock::monotonic();
-            posted.push((host, asked, agent.post(Ask::Clock)?));
-        }
-        let until = clock::monotonic() + CLOCK.into();
-        let mut exchanges = Vec::with_capacity(hosts.len());
-        for (host, asked, pending) in posted {
-            let agent = self.agents.get_mut(host).ok_or_else(|| no_agent(host, name))?;
-            let (answer, answered) = loop {
-                if self.stop.is_requested() {
-                    return Err(TrialError::Stopped);
-                }
-                match agent.poll_stamped(pending, TURN)? {
-                    Some(arrived) => break arrived,
-                    None if clock::monotonic() >= until => {
-                        return Err(agent.late(pending, CLOCK).into());
-                    }
-                    None => {}
-                }
-            };
-            let Answer::Clock { monotonic } = answer else {
-                return Err(agent.unexpected(pending).into());
-            };
-            exchanges.push(Exchange { asked, received: monotonic, replied: monotonic, answered });
-        }
-        Ok(exchanges)
+        let mut sent = Vec::with_capacity(hosts.len());
+        // Each request is sent as soon as it is taken.
+        let asks = hosts.iter().cloned().map(|host| {
+            sent.push(clock::monotonic());
+            (host, Ask::Clock)
+        });
+        let read = |answer| match answer {
+            Answer::Clock { monotonic } => Some(monotonic),
+            _ => None,
+        };
+        let mut answers = BTreeMap::new();
+        self.ask_each(asks, CLOCK, read, |host, there, at| {
+            answers.insert(host.to_owned(), (there, at));
+            Ok(())
+        })?;
+        let exchange = |(host, asked): (&String, Nanos)| {
+            let (there, answered) = answers.get(host).copied()?;
+            Some(Exchange { asked, received: there, replied: there, answered })
+        };
+        Ok(hosts.iter().zip(sent).filter_map(exchange).collect())
     }
 
     /// Aborts the trial on every host. Returns an agent's error if the agent cannot be used any

@@ -17,6 +17,7 @@ use measure::Nanos;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 
+use super::connection::{Connection, Process};
 use super::deadline_writer::DeadlineWriter;
 use super::heartbeat::has_room;
 use super::tail::Tail;
@@ -41,22 +42,9 @@ const LEAVING: Nanos = Nanos::from_secs(3);
 /// Interval at which its end is looked for.
 const ENDING: Duration = Duration::from_millis(5);
 
-/// An agent of a step, with its streams.
-#[derive(Debug)]
-pub struct StepAgent {
-    /// Its standard input.
-    pub input: PipeWriter,
-    /// Its standard output.
-    pub output: PipeReader,
-    /// Its standard error.
-    pub words: PipeReader,
-    /// Its task.
-    pub member: Member,
-}
-
 /// Task of a step.
 #[derive(Debug)]
-pub struct Member {
+struct Member {
     step: Arc<Step>,
     end: End,
 }
@@ -79,15 +67,21 @@ struct Streams {
     silent: Nanos,
 }
 
-impl Member {
-    /// Process id of the step's launcher.
-    pub fn launcher(&self) -> u32 {
+impl Process for Member {
+    fn id(&self) -> u32 {
         lock(&self.step.0).id()
     }
 
-    /// Status of the agent's end; `None` while it runs.
-    pub fn end(&self) -> Option<ExitStatus> {
+    fn end(&mut self) -> Option<ExitStatus> {
         *lock(&self.end)
+    }
+
+    /// The task ends with the step, once all have been dismissed.
+    fn kill(&mut self) {}
+
+    /// The step sends one for all of its agents.
+    fn takes_beats(&self) -> bool {
+        false
     }
 }
 
@@ -99,7 +93,7 @@ impl Drop for Step {
 }
 
 /// Starts the launcher, which starts a relay on each node; returns the agents in the nodes' order.
-pub fn start(mut launcher: Command, nodes: &[&str]) -> io::Result<Vec<StepAgent>> {
+pub fn start(mut launcher: Command, nodes: &[&str]) -> io::Result<Vec<Connection>> {
     let mut child =
         launcher.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -112,19 +106,18 @@ pub fn start(mut launcher: Command, nodes: &[&str]) -> io::Result<Vec<StepAgent>
         let [input, output, words] = [io::pipe()?, io::pipe()?, io::pipe()?];
         let end = End::default();
         inputs.insert((*node).to_owned(), (input.0, Vec::new()));
-        let (output_end, words_end) = (Some(output.1), Some(words.1));
         let own = Streams {
-            output: output_end,
-            words: words_end,
+            output: Some(output.1),
+            words: Some(words.1),
             end: Arc::clone(&end),
             silent: Nanos::ZERO,
         };
         streams.insert((*node).to_owned(), own);
-        agents.push(StepAgent {
-            input: input.1,
-            output: output.0,
-            words: words.0,
-            member: Member { step: Arc::clone(&step), end },
+        agents.push(Connection {
+            input: Some(input.1),
+            output: Some(output.0),
+            words: Some(words.0),
+            process: Box::new(Member { step: Arc::clone(&step), end }),
         });
     }
     let (Some(stdin), Some(stdout), Some(mut stderr)) = (stdin, stdout, stderr) else {
@@ -156,14 +149,13 @@ pub fn start(mut launcher: Command, nodes: &[&str]) -> io::Result<Vec<StepAgent>
 /// Passes on whole messages, and a heartbeat for all nodes, until every agent's input is closed.
 fn hand_out(to: ChildStdin, mut inputs: Inputs) -> io::Result<()> {
     let mut to = step::writer(BufWriter::new(to));
-    let mut beat = Vec::new();
-    protocol::write(&mut beat, &Message::Beat).map_err(io::Error::other)?;
+    let beat = protocol::encode(&Message::Beat).map_err(io::Error::other)?;
     let mut due = clock::monotonic();
     while !inputs.is_empty() {
         let now = clock::monotonic();
         if now >= due {
             if has_room(to.get_ref().get_ref()) {
-                send(&mut to, "", &beat)?;
+                step::write_to(&mut to, "", &beat).map_err(io::Error::other)?;
                 to.flush()?;
             }
             due = now + BEAT.into();
@@ -193,10 +185,10 @@ fn pass_on(inputs: &mut Inputs, node: &str, to: &mut impl io::Write) -> io::Resu
     let count = pipe.read(&mut some)?;
     begun.extend_from_slice(&some[..count]);
     while let Some(message) = whole_message(begun) {
-        send(to, node, &message)?;
+        step::write_to(to, node, &message).map_err(io::Error::other)?;
     }
     if count == 0 {
-        send(to, node, &0_u32.to_be_bytes())?;
+        step::write_to(to, node, b"").map_err(io::Error::other)?;
         inputs.remove(node);
     }
     Ok(())
@@ -211,16 +203,12 @@ fn ready(inputs: &Inputs, left: Nanos) -> io::Result<Vec<String>> {
     Ok(inputs.keys().zip(ready).filter(|(_, ready)| *ready).map(|(node, _)| node.clone()).collect())
 }
 
-/// Takes a message with its length off the front of `begun`; `None` while it is incomplete.
+/// Takes a message off the front of `begun`, without its length; `None` while it is incomplete.
 fn whole_message(begun: &mut Vec<u8>) -> Option<Vec<u8>> {
-    let length = u32::from_be_bytes(*begun.first_chunk()?) as usize + size_of::<u32>();
-    (begun.len() >= length).then(|| begun.drain(..length).collect())
-}
-
-/// Sends a message with its length.
-fn send(to: &mut impl io::Write, node: &str, message: &[u8]) -> io::Result<()> {
-    let content = message.get(size_of::<u32>()..).unwrap_or_default();
-    step::write_to(to, node, content).map_err(io::Error::other)
+    let length = begun.first_chunk()?;
+    let end = length.len() + u32::from_be_bytes(*length) as usize;
+    let start = length.len();
+    (begun.len() >= end).then(|| begun.drain(..end).skip(start).collect())
 }
 
 /// Sorts what the nodes send, until the launcher closes its output.
@@ -242,7 +230,7 @@ fn hand_in(from: ChildStdout, agents: &mut BTreeMap<String, Streams>) {
         // If this process itself was delayed, the nodes may not have been silent.
         let passed = now.saturating_sub(before).min(GLANCE);
         before = now;
-        for agent in agents.values_mut() {
+        for agent in agents.values_mut().filter(|agent| lock(&agent.end).is_none()) {
             agent.silent += passed;
             if agent.silent > LOST {
                 let said = format!("nothing was heard from its node for {LOST}");

@@ -10,13 +10,11 @@ use std::io::{self, BufRead, Read, Write};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
-
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
-use super::FrameError;
-use super::frame;
+use super::{FrameError, frame};
 
 /// Mark of a line that is ours.
 const MARK: &str = "@switchmark";
