@@ -46,6 +46,15 @@ impl Flow {
         let flow = |(id, pair)| Self { id, ..Self::measured(pair, kind.clone()) };
         (1..).zip(pairs).map(flow).collect()
     }
+
+    /// This flow with its first choices alone, as journals of 0.3 and before hold it.
+    pub(crate) fn by_first_choice(&self) -> Self {
+        let mut flow = self.clone();
+        if let FlowKind::Bulk(bulk) = &mut flow.kind {
+            bulk.congestion_control = bulk.preferred_control().to_owned();
+        }
+        flow
+    }
 }
 
 /// Purpose of a flow: the traffic measured, or background load.

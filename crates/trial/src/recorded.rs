@@ -9,7 +9,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hasher as _};
 
-use crate::{Testbed, TestbedError, Topology, Trial, TrialRecord};
+use crate::{Flow, Testbed, TestbedError, Topology, Trial, TrialRecord};
 
 /// Error that prevented reading a record.
 pub type Unread = Box<dyn Error + Send + Sync>;
@@ -81,7 +81,8 @@ fn hash(trial: &Trial) -> u64 {
         }
     }
     let mut hashed = Hashed(DefaultHasher::new());
-    let asked = Trial { study: None, ..trial.clone() };
+    let flows = trial.flows.iter().map(Flow::by_first_choice).collect();
+    let asked = Trial { study: None, flows, ..trial.clone() };
     // A hasher takes anything.
     let _ = write!(hashed, "{asked:?}");
     hashed.0.finish()

@@ -72,7 +72,8 @@ impl Trial {
         Self { offloads, ..self }
     }
 
-    /// True if both trials request the same, apart from the study number.
+    /// True if both trials request the same, apart from the study number and from what may stand in
+    /// for a flow's first choice.
     fn asks_the_same(&self, other: &Self) -> bool {
         let Self {
             label,
@@ -93,7 +94,10 @@ impl Trial {
             && *subject == other.subject
             && *block == other.block
             && *attempt == other.attempt
-            && *flows == other.flows
+            && flows
+                .iter()
+                .map(Flow::by_first_choice)
+                .eq(other.flows.iter().map(Flow::by_first_choice))
             && *phases == other.phases
             && *offloads == other.offloads
             && *gate == other.gate

@@ -11,7 +11,7 @@ use scripted::Scripted;
 use study::run::{RunMeta, RunStatus};
 use study::{ImportedSpec, StudySpec};
 use trial::topology::KnownDeed;
-use trial::{Deed, Event, Path as Way, Protocol, Subject};
+use trial::{BlockIndex, Bulk, Deed, Event, FlowKind, Path as Way, Protocol, Subject};
 use trial::{Outcome, Recorded, Testbed, TestbedError, Trial};
 
 /// A directory of this test's own, gone afterwards.
@@ -82,6 +82,31 @@ fn what_was_recorded_is_replayed_after_reopening() {
     let end = alone.run(&trial(6)).expect("a failure");
     assert!(matches!(end.outcome, Outcome::Failed { .. }), "{end:?}");
     assert_eq!(alone.broke_off(), Some(trial(6).label.as_str()));
+}
+
+/// Streams of earlier versions name one congestion control, and later ones also what may stand in
+/// for it: a journal of the earlier answers the later, and no other algorithm does.
+#[test]
+fn streams_recorded_before_a_stand_in_was_named_are_replayed() {
+    let streams = |control: &str| {
+        let mut trial = trial(0);
+        trial.flows[0].kind = FlowKind::Bulk(Bulk {
+            streams: 1,
+            congestion_control: control.to_owned(),
+            interval: measure::Nanos::from_millis(100),
+        });
+        trial
+    };
+    let topology = topology();
+    let recorded = vec![(streams("cubic"), echo_record(0, 64, 20_000.0, &mut Chance::new(1)))];
+    let index = BlockIndex::from_records(&recorded).expect("an index");
+    for (asked, answered) in [("cubic", true), ("cubic reno", true), ("reno", false)] {
+        let in_order = Recorded::in_order(&topology, &recorded).run(&streams(asked));
+        assert_eq!(in_order.is_ok(), answered, "{asked}");
+        let mut block = Recorded::within_block(&topology, &recorded, &index, 0);
+        block.run(&streams(asked)).expect("a record, or a failure");
+        assert_eq!(block.broke_off().is_none(), answered, "{asked}");
+    }
 }
 
 /// Whatever happens while a device is put into a variant, or after, whoever goes on knows of it.
