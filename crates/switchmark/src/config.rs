@@ -3,6 +3,7 @@
 //! Owns the testbed and plan files, `lab:bridge,…` names, and errors that show the line they speak
 //! of. Never opens a socket or starts anything.
 
+mod address;
 pub mod bed;
 pub mod claims;
 pub mod fio_job;

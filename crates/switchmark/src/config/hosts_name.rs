@@ -1,6 +1,6 @@
 //! Two or more hosts named on the command line: `root@a:eth1,root@b:eth1` through a device,
 //! `root@a:eth1=root@b:eth1` over a direct cable, both in one list, `srun:node[001-016]:eth1` with
-//! a list in brackets.
+//! a list in brackets, `root@a:wg0@10.8.0.1/24` with the address that the port has.
 //!
 //! Owns the short form of a host and the testbed file that it stands for. Never reads a file.
 
@@ -8,7 +8,9 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use measure::name;
+use toml::Spanned;
 
+use super::address;
 use super::host_list::{HostList, HostWord, Repeated};
 use super::source::{ConfigError, Fault, SourceText};
 
@@ -106,7 +108,7 @@ fn file(text: &str) -> Result<String, Fault> {
     cables.check(text, start, words)?;
     let mut hosts: Vec<Host> = Vec::new();
     let mut taken: Vec<String> = Vec::new();
-    let mut ends: Vec<(usize, String)> = Vec::new();
+    let mut ends: Vec<(usize, &str, Option<&str>)> = Vec::new();
     for (at, word) in words.iter().enumerate() {
         let HostAndPort { host, port: Some(port) } = HostAndPort::split(&word.text) else {
             let message = format!("`{}` names no port of a host", word.text);
@@ -121,11 +123,15 @@ fn file(text: &str) -> Result<String, Fault> {
             hosts.push(Host { name, reach, ports: Vec::new() });
             hosts.len() - 1
         });
-        ends.push((host, port.to_owned()));
+        let (port, address) = port_and_address(port);
+        if let Some(address) = address {
+            address::of_port(&Spanned::new(word.span.clone(), address.to_owned()))?;
+        }
+        ends.push((host, port, address));
     }
     let normal = |text: &str| {
         let HostAndPort { host, port } = HostAndPort::split(text);
-        (reach(host), port.map(str::to_owned))
+        (reach(host), port.map(|port| port_and_address(port).0.to_owned()))
     };
     if let Some(Repeated { first, again }) = list.repeated(|word| normal(&word.text)) {
         let message = format!("`{}` is named twice", again.text);
@@ -133,14 +139,38 @@ fn file(text: &str) -> Result<String, Fault> {
         let hint = format!("name each port of a host once; the first is in `{earlier}`");
         return Err(Fault::new(again.span.clone(), message, hint));
     }
-    for (at, (host, port)) in ends.iter().enumerate() {
+    let routed = |(at, (.., address)): (usize, &(usize, &str, Option<&str>))| {
+        cables.far_of(at).is_none().then_some(address.is_some())
+    };
+    let routed: Vec<bool> = ends.iter().enumerate().filter_map(routed).collect();
+    if routed.contains(&true) && routed.contains(&false) {
+        let message = format!("`{}` has addresses for some ports of the device", &text[start..]);
+        let hint = "give one for each of them, as in root@a:eth1@192.0.2.1/24, or for none";
+        return Err(Fault::new(start..text.len(), message, hint));
+    }
+    for (at, (host, port, address)) in ends.iter().enumerate() {
         let cable = match cables.far_of(at).map(|far| &ends[far]) {
-            Some((far, far_port)) => format!("{}/{far_port}", hosts[*far].name),
+            Some((far, far_port, _)) => format!("{}/{far_port}", hosts[*far].name),
             None => format!("{DEVICE}/{}", at + 1),
         };
-        hosts[*host].ports.push((port.clone(), cable));
+        let (name, address) = ((*port).to_owned(), address.unwrap_or("auto").to_owned());
+        hosts[*host].ports.push(Port { name, address, cable });
     }
-    Ok(written_out(&hosts, at_device > 0))
+    let kind = match routed.first() {
+        None => None,
+        // Whatever is between them, the hosts' own routes lead through it.
+        Some(true) => Some("router"),
+        Some(false) => Some("switch"),
+    };
+    Ok(written_out(&hosts, kind))
+}
+
+/// Splits `wg0@10.8.0.1/24`.
+fn port_and_address(port: &str) -> (&str, Option<&str>) {
+    match port.split_once('@') {
+        Some((name, address)) => (name, Some(address)),
+        None => (port, None),
+    }
 }
 
 /// The ports named in a text from `start` on, and which of them are joined directly.
@@ -187,30 +217,37 @@ impl Cables {
     }
 }
 
-/// Writes the testbed file of hosts, with the device if some are at it.
-fn written_out(hosts: &[Host], has_device: bool) -> String {
+/// Writes the testbed file of hosts, with a device of this kind if some are at it.
+fn written_out(hosts: &[Host], device: Option<&str>) -> String {
     let mut out = String::new();
     for Host { name, reach, ports } in hosts {
         let _ = write!(out, "[[host]]\nname = \"{name}\"\nreach = \"{reach}\"\n");
-        for (port, cable) in ports {
+        for Port { name, address, cable } in ports {
             let _ = write!(
                 out,
-                "[[host.port]]\nname = \"{port}\"\naddress = \"auto\"\ncable = \"{cable}\"\n"
+                "[[host.port]]\nname = \"{name}\"\naddress = \"{address}\"\ncable = \"{cable}\"\n"
             );
         }
         out.push('\n');
     }
-    if has_device {
-        let _ = write!(out, "[[device]]\nname = \"{DEVICE}\"\nkind = \"switch\"\n");
+    if let Some(kind) = device {
+        let _ = write!(out, "[[device]]\nname = \"{DEVICE}\"\nkind = \"{kind}\"\n");
     }
     out
 }
 
-/// A host, and its ports with the far ends of their cables.
+/// A host with its ports.
 struct Host {
     name: String,
     reach: String,
-    ports: Vec<(String, String)>,
+    ports: Vec<Port>,
+}
+
+/// A port with the far end of its cable.
+struct Port {
+    name: String,
+    address: String,
+    cable: String,
 }
 
 #[cfg(test)]
@@ -270,6 +307,27 @@ mod tests {
     }
 
     #[test]
+    fn ports_of_a_router_or_a_tunnel_keep_their_addresses() {
+        let check = |text: &str, kind: Option<&str>, addresses: [&str; 2]| {
+            let written = file(text).expect(text);
+            let device =
+                written.split_once("kind = ").map(|(_, kind)| kind.trim().trim_matches('"'));
+            assert_eq!(device, kind, "{written}");
+            for address in addresses {
+                assert!(written.contains(&format!("address = \"{address}\"")), "{written}");
+            }
+            let testbed = testbed::from_argument("--hosts", &format!("{PREFIX}{text}"));
+            assert!(matches!(testbed.expect(text).source, Source::Hosts(_)), "{text}");
+        };
+        let tunnel = "root@a:wg0@10.8.0.1/24,root@b:wg0@10.8.0.2/24";
+        check(tunnel, Some("router"), ["10.8.0.1/24", "10.8.0.2/24"]);
+        check(&format!("{tunnel},a:eth1=b:eth1"), Some("router"), ["10.8.0.1/24", "auto"]);
+        let both = format!("{tunnel},root@a:eth1@192.0.2.1/24=root@b:eth1@192.0.2.2/24");
+        check(&both, Some("router"), ["10.8.0.1/24", "192.0.2.2/24"]);
+        check("a:e@10.0.0.1/8=b:e@10.0.0.2/8", None, ["10.0.0.1/8", "10.0.0.2/8"]);
+    }
+
+    #[test]
     fn a_list_has_its_hosts_in_order() {
         let text = "hosts:srun:node[003,001-002]:eth1,gpu[09-10]:ib0";
         let testbed = testbed::from_argument("--hosts", text).expect(text);
@@ -309,6 +367,9 @@ mod tests {
         check("hosts:n[1-3]:e,n2:e", "n2:e", "`n2:e` is named twice");
         check("hosts:n[1,1]:e", "n[1,1]:e", "`n1:e` is named twice");
         check("hosts:ssh://a:e,a:e", "a:e", "named twice");
+        check("hosts:a:e@10.0.0.1/8,a:e@10.0.0.2/8", "a:e@10.0.0.2/8", "named twice");
+        check("hosts:a:e@10.0.0.1,b:e@10.0.0.2/8", "a:e@10.0.0.1", "no prefix length");
+        check("hosts:a:e@10.0.0.1/8,b:e", "a:e@10.0.0.1/8,b:e", "addresses for some ports");
         assert!(testbed::from_argument("--hosts", "hosts:").is_err());
     }
 

@@ -22,6 +22,7 @@ use toml::Spanned;
 use trial::topology::{CableEnd, Host, HostPort, PortRef};
 
 use super::MOST_HOSTS;
+use super::address;
 use super::hosts_name;
 use super::lab_name;
 use super::resolved::{HostsConfig, Source, Testbed};
@@ -332,7 +333,7 @@ fn port_of(port: &PortFile, file: &TestbedFile, own: Option<&Own>) -> Result<Hos
     Ok(HostPort {
         name: port.name.get_ref().clone(),
         interfaces: vec![port.name.get_ref().clone()],
-        address: own.map_or_else(|| addresses::of_port(&port.address), |own| Ok(own.address))?,
+        address: own.map_or_else(|| address::of_port(&port.address), |own| Ok(own.address))?,
         address6: port.address6.as_ref().map(addresses::v6).transpose()?,
         blocks: blocks.into_iter().flatten().collect(),
         cable: cable_of(&port.cable, file)?,

@@ -16,7 +16,7 @@ use study::{Arrangement, FabricSpec, StudySpec};
 use switchmark::config::resolved::{Source, Testbed as Resolved};
 use trial::collective::Schedule;
 use trial::record::{FlowRecord, Outcome};
-use trial::topology::PortRef;
+use trial::topology::{Host, PortRef};
 use trial::{
     Carrier, Collective, Exchange, Flow, FlowKind, Gate, RankPair, Role, Testbed, TestbedError,
     Trial,
@@ -101,8 +101,14 @@ fn every_collective_is_carried_out() {
 
 /// Exchanges of a schedule among the testbed's first ports, said to be of so many ranks.
 pub fn flows(testbed: &LiveTestbed, schedule: Schedule, ranks: u32) -> Vec<Flow> {
+    let hosts: Vec<&Host> = testbed.topology().hosts.iter().collect();
+    flows_among(&hosts, schedule, ranks)
+}
+
+/// Exchanges of a schedule among the first ports of these hosts, in the order of their ranks.
+pub fn flows_among(hosts: &[&Host], schedule: Schedule, ranks: u32) -> Vec<Flow> {
     let port = |rank: u32| {
-        let host = &testbed.topology().hosts[rank as usize];
+        let host = hosts[rank as usize];
         PortRef { host: host.name.clone(), port: host.ports[0].name.clone() }
     };
     let collective = schedule.collective();

@@ -213,10 +213,33 @@ fn over_vxlan_the_mtu_is_judged_and_studies_run() {
     );
     let tcp = ["tcp", "-t", "0.3", "-O", "0.1", "--blocks", "2", "--json", "--quiet"];
     assert!(values(&run(&scratch, "switch", &tcp), "goodput", |_| true).len() >= 4);
+    beside_the_port_below(&scratch);
     // The path below is shorter than the tunnel was made for.
     ip(&["-n", &space("left"), "link", "set", "eth1", "mtu", "1480"]);
     let doctor = run(&scratch, "switch", &["doctor", "--json", "--quiet"]);
     assert!(stderr_of(&doctor).contains("ip link set dev tun0 mtu 1430"));
+}
+
+/// Without a file: the ports keep their addresses, and the path below is the direct cable.
+fn beside_the_port_below(scratch: &Scratch) {
+    let end = |host: &str, port: &str, address: &str| {
+        format!("netns:{}:{port}@198.18.{address}/24", space(host))
+    };
+    let ends = |port: &str, subnet: u8, between: char| {
+        let [one, other] = [("left", 1), ("right", 2)]
+            .map(|(host, number)| end(host, port, &format!("{subnet}.{number}")));
+        format!("{one}{between}{other}")
+    };
+    let hosts = format!("{},{}", ends("tun0", 1, ','), ends("eth1", 2, '='));
+    let mut command = Command::new(switchmark());
+    command.args(["tcp", "-t", "0.3", "-O", "0.1", "--blocks", "2", "--json", "--quiet"]);
+    command.args(["--hosts", &hosts, "--store"]).arg(scratch.path("hosts.db"));
+    let output = command.output().expect("switchmark starts");
+    println!("{}", stderr_of(&output));
+    for path in ["device", "bypass"] {
+        let of_path = |figure: &Value| figure["path"] == path;
+        assert!(!values(&output, "goodput", of_path).is_empty(), "{path}");
+    }
 }
 
 /// Studies in a short form each, and the metric of which each has values.

@@ -8,6 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use trial::topology::{AddressBlock, Host, HostPort, PortRef};
 
 use super::HostFile;
+use crate::config::address::split;
 use crate::config::source::Fault;
 use crate::config::typed::Text;
 
@@ -82,26 +83,6 @@ fn place_of<T: PartialEq>(all: &mut Vec<T>, one: T) -> usize {
     })
 }
 
-/// A port's address; the prefix is checked and left to the host.
-pub(super) fn of_port(text: &Text) -> Result<IpAddr, Fault> {
-    let fault = |message: String| {
-        Fault::new(
-            text.span(),
-            message,
-            "write the address with its prefix, such as 198.18.0.1/24, or \"auto\" to have one set",
-        )
-    };
-    let (address, prefix) = split(text).map_err(&fault)?;
-    if matches!(address, IpAddr::V6(v6) if v6.is_unicast_link_local()) {
-        return Err(fault(format!("`{address}` is link-local, and leads nowhere by itself")));
-    }
-    let longest = if address.is_ipv6() { 127 } else { 31 };
-    if (1..=longest).contains(&prefix) {
-        return Ok(address);
-    }
-    Err(fault(format!("`{prefix}` is not a prefix length from 1 to {longest}")))
-}
-
 /// An IPv6 address; the prefix is checked and left to the host.
 pub(super) fn v6(text: &Text) -> Result<Ipv6Addr, Fault> {
     const LIKE: &str = "write the address with its prefix, such as 2001:2::1/64";
@@ -149,15 +130,6 @@ pub(super) fn block6(text: &Text) -> Result<AddressBlock, Fault> {
     }
     let count = u16::try_from(beyond.saturating_add(1)).unwrap_or(u16::MAX);
     Ok(AddressBlock { first: first.into(), count })
-}
-
-fn split(text: &Text) -> Result<(IpAddr, u8), String> {
-    let Some((address, prefix)) = text.get_ref().split_once('/') else {
-        return Err(format!("address `{}` has no prefix length", text.get_ref()));
-    };
-    let address = address.parse().map_err(|_| format!("`{address}` is not an IP address"))?;
-    let prefix = prefix.parse().map_err(|_| format!("`{prefix}` is not a prefix length"))?;
-    Ok((address, prefix))
 }
 
 /// Checks that all ports' addresses are of one IP version.

@@ -10,18 +10,22 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use agents::controller::{LiveTestbed, Stop};
-use lab::{LabDevice, LabSpec};
+use lab::{BridgesSpec, LabDevice, LabSpec};
 use measure::{ByteCount, Nanos, Rate};
 use switchmark::config::resolved::{Source, Testbed as Resolved};
 use trial::collective::Schedule;
 use trial::record::{FlowRecord, Outcome};
+use trial::topology::Host;
 use trial::{BY_LOSS, Collective, Gate, Testbed};
 
 use super::{ROUNDS, median, ratios};
-use crate::collectives::flows;
+use crate::collectives::flows_among;
 use crate::harness::{Guest, Scratch, alone, switchmark, trial_of};
 
 const SECONDS: u64 = 5;
+
+/// Rate of the ports that are limited, and of uplinks.
+const PORT: Rate = Rate(100_000_000);
 
 /// Most times that the peer is started for one figure.
 const STARTS: usize = 3;
@@ -61,9 +65,9 @@ impl Peer {
     }
 
     /// Time of a repetition, in nanoseconds.
-    fn time(&self, testbed: &LiveTestbed, octets: u64) -> f64 {
+    fn time(&self, testbed: &LiveTestbed, hosts: &[&Host], octets: u64) -> f64 {
         let addresses: Vec<String> =
-            testbed.topology().hosts.iter().map(|host| host.ports[0].address.to_string()).collect();
+            hosts.iter().map(|host| host.ports[0].address.to_string()).collect();
         let network = format!("{}/24", addresses[0]);
         let (octets, seconds) = (octets.to_string(), SECONDS.to_string());
         let [starter, program] =
@@ -80,12 +84,12 @@ impl Peer {
         for [name, value] in mca {
             args.extend(["--mca", name, value]);
         }
-        let (hosts, count) = (addresses.join(","), addresses.len().to_string());
-        args.extend(["--host", &hosts, "-np", &count, program, &octets, &seconds]);
+        let (places, count) = (addresses.join(","), addresses.len().to_string());
+        args.extend(["--host", &places, "-np", &count, program, &octets, &seconds]);
         // Now and then one of its daemons does not reach another, and it ends before it measures.
         let mut printed = String::new();
         for _ in 0..STARTS {
-            printed = Guest::run(testbed, "h1", "mpirun", &args);
+            printed = Guest::run(testbed, &hosts[0].name, "mpirun", &args);
             let mean = printed.split_once("mean ").and_then(|(_, rest)| rest.split_once(" ns"));
             if let Some(mean) = mean.and_then(|(mean, _)| mean.parse().ok()) {
                 return mean;
@@ -96,10 +100,11 @@ impl Peer {
 }
 
 /// The slowest rank's mean time of a repetition, in nanoseconds.
-fn ours(testbed: &mut LiveTestbed, octets: u64) -> f64 {
-    let ranks = testbed.topology().hosts.len() as u32;
+fn ours(testbed: &mut LiveTestbed, hosts: &[&Host], octets: u64) -> f64 {
+    let ranks = hosts.len() as u32;
     let schedule = Schedule::new(Collective::AllReduceRing, ranks, octets).expect("a schedule");
-    let trial = trial_of(flows(testbed, schedule, ranks), Nanos::from_secs(SECONDS), Gate::Strict);
+    let flows = flows_among(hosts, schedule, ranks);
+    let trial = trial_of(flows, Nanos::from_secs(SECONDS), Gate::Strict);
     let record = testbed.run(&trial).expect("runs");
     assert_eq!(record.outcome, Outcome::Valid, "{record:#?}");
     let finishes = record.flows.iter().flat_map(|flow| match flow {
@@ -117,28 +122,36 @@ fn collectives() {
     let Some(_alone) = alone("collectives", &["mpirun", "mpicc", "nsenter", "unshare"]) else {
         return;
     };
-    println!("ring all-reduce over lab:bridge; ms, median of {ROUNDS} interleaved rounds");
-    println!("{:<28} {:>9} {:>9} {:>7}", "ranks, rate, size", "Open MPI", "ours", "ratio");
-    for (hosts, rate, octets) in
-        [(8, Some(100_000_000), 4 << 20), (8, Some(100_000_000), 64 << 10), (4, None, 1 << 20)]
-    {
-        let rate = rate.map(Rate);
+    println!("ring all-reduce; ms, median of {ROUNDS} interleaved rounds");
+    println!("{:<40} {:>9} {:>9} {:>7}", "ranks, ports, size", "Open MPI", "ours", "ratio");
+    let bridge = LabDevice::Bridge;
+    let halves = || BridgesSpec { groups: 2, uplink: Some(PORT) };
+    let (in_order, by_turns) = ([0, 1, 2, 3, 4, 5, 6, 7], [0, 4, 1, 5, 2, 6, 3, 7]);
+    for (what, device, rate, order, octets) in [
+        ("a bridge", bridge.clone(), Some(PORT), &in_order[..], 4 << 20),
+        ("a bridge", bridge.clone(), Some(PORT), &in_order, 64 << 10),
+        ("a bridge, no limit", bridge, None, &in_order[..4], 1 << 20),
+        ("an uplink, in order", LabDevice::Bridges(halves()), Some(PORT), &in_order, 512 << 10),
+        ("an uplink, by turns", LabDevice::Bridges(halves()), Some(PORT), &by_turns, 512 << 10),
+    ] {
         let queue = rate.map(|_| ByteCount(512 << 10));
-        let spec = LabSpec { hosts, rate, queue, mtu: 1500, ..LabSpec::new(LabDevice::Bridge) };
-        let resolved = Resolved::new("lab:bridge", Source::Lab(spec));
+        let hosts = order.len() as u16;
+        let spec = LabSpec { hosts, rate, queue, mtu: 1500, ..LabSpec::new(device) };
+        let resolved = Resolved::new("lab", Source::Lab(spec));
         let mut testbed =
             LiveTestbed::open_with(&resolved, Stop::new(), switchmark()).expect("a lab");
         let scratch = Scratch::new("collectives");
         let Some(peer) = Peer::new(&scratch, &testbed) else { return };
+        let hosts = testbed.topology().hosts.clone();
+        let hosts: Vec<&Host> = order.iter().map(|at| &hosts[*at]).collect();
         let (mut theirs, mut own) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
-            theirs.push(peer.time(&testbed, octets) / 1e6);
-            own.push(ours(&mut testbed, octets) / 1e6);
+            theirs.push(peer.time(&testbed, &hosts, octets) / 1e6);
+            own.push(ours(&mut testbed, &hosts, octets) / 1e6);
         }
         let mut ratios = ratios(&own, &theirs);
         let (theirs, own) = (median(&mut theirs), median(&mut own));
-        let rate = rate.map_or_else(|| "no limit".to_owned(), |rate| rate.to_string());
-        let what = format!("{hosts}, {rate}, {}", ByteCount(octets));
-        println!("{what:<28} {theirs:>9.3} {own:>9.3} {:>7.3}", median(&mut ratios));
+        let what = format!("{}, {what}, {}", order.len(), ByteCount(octets));
+        println!("{what:<40} {theirs:>9.3} {own:>9.3} {:>7.3}", median(&mut ratios));
     }
 }
