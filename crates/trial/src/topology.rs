@@ -387,21 +387,41 @@ impl Topology {
         cables
     }
 
-    /// Returns the direct cable between the same two hosts. If the cable takes the device's place
-    /// in another run, that is the pair itself. `None` without one, and for a pair that is a direct
-    /// cable.
+    /// Returns the direct cable between the same two hosts, or else the path below. If the cable
+    /// takes the device's place in another run, that is the pair itself. `None` without one, and
+    /// for a pair that is a direct cable.
     pub fn bypass_of(&self, pair: &Pair) -> Option<Pair> {
         let host = self.host(&pair.from.host)?;
         if self.another_time.is_some() && self.device_between(pair).is_some() {
             return Some(pair.clone());
         }
-        host.ports.iter().find_map(|p| match &p.cable {
+        let beside = host.ports.iter().find_map(|p| match &p.cable {
             CableEnd::Host(end) if end.host == pair.to.host => {
                 let from = PortRef { host: host.name.clone(), port: p.name.clone() };
                 (from != pair.from).then(|| Pair { from, to: end.clone() })
             }
             _ => None,
-        })
+        });
+        beside.or_else(|| self.path_below(pair))
+    }
+
+    /// Returns the only cable between two hosts that are at no device, below the only pair at one:
+    /// the nodes of two pods. Its ends are in the pair's order.
+    fn path_below(&self, pair: &Pair) -> Option<Pair> {
+        let device = self.device_between(pair)?;
+        let [over] = &self.pairs_across(&device.name)[..] else { return None };
+        let is_elsewhere =
+            |host: &&Host| host.ports.iter().all(|port| matches!(port.cable, CableEnd::Host(_)));
+        let elsewhere: Vec<&Host> = self.hosts.iter().filter(is_elsewhere).collect();
+        let [one, other] = &elsewhere[..] else { return None };
+        let [port] = &one.ports[..] else { return None };
+        let CableEnd::Host(end) = &port.cable else { return None };
+        let from = PortRef { host: one.name.clone(), port: port.name.clone() };
+        let below = (end.host == other.name).then(|| Pair { from, to: end.clone() })?;
+        if pair == over {
+            return Some(below);
+        }
+        (pair.back() == *over).then(|| below.back())
     }
 
     /// Returns a port's rate, if known.
@@ -457,5 +477,38 @@ mod tests {
         assert_eq!(slowest(&[Some(10), Some(4)]), Some(Rate(4)));
         assert_eq!(slowest(&[Some(10), None]), None, "it may be the other one");
         assert_eq!(slowest(&[]), None);
+    }
+
+    /// Two pods at an overlay, and their nodes with a cable between: it is the control of the pods.
+    #[test]
+    fn the_only_cable_elsewhere_is_below_the_only_pair() {
+        let address = IpAddr::from([198, 18, 0, 1]);
+        let host = |name: &str, ends: &[(&str, CableEnd)]| Host {
+            name: name.to_owned(),
+            reach: "local".to_owned(),
+            ports: ends
+                .iter()
+                .map(|(port, end)| HostPort::plain(port, address, end.clone()))
+                .collect(),
+        };
+        let at = |port: &str| CableEnd::Device { device: "sw".to_owned(), port: port.to_owned() };
+        let to = |end: &str| CableEnd::Host(end.parse().expect("a port"));
+        let pair = |from: &str, to: &str| Pair {
+            from: from.parse().expect("a port"),
+            to: to.parse().expect("a port"),
+        };
+        let device = Device::plain("sw", DeviceKind::Router);
+        let pods = [host("p1", &[("e", at("1"))]), host("p2", &[("e", at("2"))])];
+        let nodes = [host("n1", &[("x", to("n2/x"))]), host("n2", &[("x", to("n1/x"))])];
+        let of = |hosts: Vec<Host>| Topology::new("pods".to_owned(), hosts, vec![device.clone()]);
+        let all = of([pods.clone(), nodes.clone()].concat());
+        let across = pair("p1/e", "p2/e");
+        assert_eq!(all.bypass_of(&across), Some(pair("n1/x", "n2/x")));
+        assert_eq!(all.bypass_of(&across.back()), Some(pair("n2/x", "n1/x")));
+        assert_eq!(all.bypass_of(&pair("n1/x", "n2/x")), None, "it has none itself");
+        let more = [host("p3", &[("e", at("3"))]), host("p4", &[("e", at("4"))])];
+        let two_pairs = of([&pods[..], &more, &nodes].concat());
+        assert_eq!(two_pairs.bypass_of(&across), None, "it may be below the other pair");
+        assert_eq!(of(pods.to_vec()).bypass_of(&across), None);
     }
 }

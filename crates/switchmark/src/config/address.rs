@@ -2,10 +2,36 @@
 //!
 //! Pure. Never asks a host whether it has it.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::source::Fault;
 use super::typed::Text;
+
+/// Network that a port's address is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct IpNetwork {
+    lowest: IpAddr,
+    prefix: u8,
+}
+
+impl IpNetwork {
+    /// Network of a port's address, which is checked.
+    pub(super) fn of_port(text: &Text) -> Result<Self, Fault> {
+        let address = of_port(text)?;
+        let (_, prefix) = split(text).unwrap_or((address, 0));
+        let lowest = match address {
+            IpAddr::V4(v4) => {
+                let beyond = u32::MAX.checked_shr(prefix.into()).unwrap_or(0);
+                Ipv4Addr::from_bits(v4.to_bits() & !beyond).into()
+            }
+            IpAddr::V6(v6) => {
+                let beyond = u128::MAX.checked_shr(prefix.into()).unwrap_or(0);
+                Ipv6Addr::from_bits(v6.to_bits() & !beyond).into()
+            }
+        };
+        Ok(Self { lowest, prefix })
+    }
+}
 
 /// A port's address; the prefix is checked and left to the host.
 pub(super) fn of_port(text: &Text) -> Result<IpAddr, Fault> {

@@ -10,7 +10,7 @@ use std::ops::Range;
 use measure::name;
 use toml::Spanned;
 
-use super::address;
+use super::address::IpNetwork;
 use super::host_list::{HostList, HostWord, Repeated};
 use super::source::{ConfigError, Fault, SourceText};
 
@@ -109,6 +109,7 @@ fn file(text: &str) -> Result<String, Fault> {
     let mut hosts: Vec<Host> = Vec::new();
     let mut taken: Vec<String> = Vec::new();
     let mut ends: Vec<(usize, &str, Option<&str>)> = Vec::new();
+    let mut networks: Vec<Option<IpNetwork>> = Vec::new();
     for (at, word) in words.iter().enumerate() {
         let HostAndPort { host, port: Some(port) } = HostAndPort::split(&word.text) else {
             let message = format!("`{}` names no port of a host", word.text);
@@ -124,8 +125,11 @@ fn file(text: &str) -> Result<String, Fault> {
             hosts.len() - 1
         });
         let (port, address) = port_and_address(port);
-        if let Some(address) = address {
-            address::of_port(&Spanned::new(word.span.clone(), address.to_owned()))?;
+        let network =
+            |text: &str| IpNetwork::of_port(&Spanned::new(word.span.clone(), text.into()));
+        let network = address.map(network).transpose()?;
+        if cables.far_of(at).is_none() {
+            networks.push(network);
         }
         ends.push((host, port, address));
     }
@@ -139,11 +143,7 @@ fn file(text: &str) -> Result<String, Fault> {
         let hint = format!("name each port of a host once; the first is in `{earlier}`");
         return Err(Fault::new(again.span.clone(), message, hint));
     }
-    let routed = |(at, (.., address)): (usize, &(usize, &str, Option<&str>))| {
-        cables.far_of(at).is_none().then_some(address.is_some())
-    };
-    let routed: Vec<bool> = ends.iter().enumerate().filter_map(routed).collect();
-    if routed.contains(&true) && routed.contains(&false) {
+    if networks.contains(&None) && networks.iter().any(Option::is_some) {
         let message = format!("`{}` has addresses for some ports of the device", &text[start..]);
         let hint = "give one for each of them, as in root@a:eth1@192.0.2.1/24, or for none";
         return Err(Fault::new(start..text.len(), message, hint));
@@ -156,12 +156,9 @@ fn file(text: &str) -> Result<String, Fault> {
         let (name, address) = ((*port).to_owned(), address.unwrap_or("auto").to_owned());
         hosts[*host].ports.push(Port { name, address, cable });
     }
-    let kind = match routed.first() {
-        None => None,
-        // Whatever is between them, the hosts' own routes lead through it.
-        Some(true) => Some("router"),
-        Some(false) => Some("switch"),
-    };
+    // Addresses of one network need nothing in between that routes.
+    let is_one = networks.windows(2).all(|two| two[0] == two[1]);
+    let kind = (at_device > 0).then_some(if is_one { "switch" } else { "router" });
     Ok(written_out(&hosts, kind))
 }
 
@@ -319,11 +316,13 @@ mod tests {
             let testbed = testbed::from_argument("--hosts", &format!("{PREFIX}{text}"));
             assert!(matches!(testbed.expect(text).source, Source::Hosts(_)), "{text}");
         };
+        let router = "root@a:eth1@192.168.1.10/24,root@b:eth1@203.0.113.5/24";
+        check(router, Some("router"), ["192.168.1.10/24", "203.0.113.5/24"]);
         let tunnel = "root@a:wg0@10.8.0.1/24,root@b:wg0@10.8.0.2/24";
-        check(tunnel, Some("router"), ["10.8.0.1/24", "10.8.0.2/24"]);
-        check(&format!("{tunnel},a:eth1=b:eth1"), Some("router"), ["10.8.0.1/24", "auto"]);
+        check(tunnel, Some("switch"), ["10.8.0.1/24", "10.8.0.2/24"]);
+        check(&format!("{tunnel},a:eth1=b:eth1"), Some("switch"), ["10.8.0.1/24", "auto"]);
         let both = format!("{tunnel},root@a:eth1@192.0.2.1/24=root@b:eth1@192.0.2.2/24");
-        check(&both, Some("router"), ["10.8.0.1/24", "192.0.2.2/24"]);
+        check(&both, Some("switch"), ["10.8.0.1/24", "192.0.2.2/24"]);
         check("a:e@10.0.0.1/8=b:e@10.0.0.2/8", None, ["10.0.0.1/8", "10.0.0.2/8"]);
     }
 

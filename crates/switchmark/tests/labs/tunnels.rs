@@ -100,7 +100,7 @@ impl Drop for Tun {
 }
 
 /// Two hosts on a bridge, with VXLAN over it.
-fn vxlan() -> Spaces {
+pub fn vxlan() -> Spaces {
     let spaces = Spaces::new(&["left", "right", "middle"]);
     let middle = space("middle");
     ip(&["-n", &middle, "link", "add", "sw", "type", "bridge"]);
@@ -236,9 +236,9 @@ fn beside_the_port_below(scratch: &Scratch) {
     command.args(["--hosts", &hosts, "--store"]).arg(scratch.path("hosts.db"));
     let output = command.output().expect("switchmark starts");
     println!("{}", stderr_of(&output));
-    for path in ["device", "bypass"] {
-        let of_path = |figure: &Value| figure["path"] == path;
-        assert!(!values(&output, "goodput", of_path).is_empty(), "{path}");
+    for device in ["dut", "cable"] {
+        let of_device = |figure: &Value| figure["where"]["device"] == device;
+        assert!(!values(&output, "goodput", of_device).is_empty(), "{device}");
     }
 }
 
