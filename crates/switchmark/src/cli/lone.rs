@@ -3,6 +3,7 @@
 //! The one place where chance and the calendar enter; everything drawn here is recorded.
 
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
@@ -12,10 +13,13 @@ pub fn seed() -> u64 {
     u64::from(u32::from_le_bytes(random()))
 }
 
-/// `20261121-140312-3f9a`: sortable, and unique within a second by chance.
+/// `20261121-140312-3f9a`: sortable, and unique within a second: runs of one process and of
+/// processes started one after another differ in the last two digits, others by chance.
 pub fn run_id(now: Timestamp) -> String {
-    let [first, second, ..] = random();
-    format!("{}-{first:02x}{second:02x}", now.strftime("%Y%m%d-%H%M%S"))
+    static RUNS: AtomicU8 = AtomicU8::new(0);
+    let [first, ..] = random();
+    let last = RUNS.fetch_add(1, Ordering::Relaxed).wrapping_add(std::process::id() as u8);
+    format!("{}-{first:02x}{last:02x}", now.strftime("%Y%m%d-%H%M%S"))
 }
 
 /// `run 20261121-140312-3f9a (process 4711 on lab-3)`: the holder of a port, as shown to another
@@ -129,6 +133,13 @@ fn random() -> [u8; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_of_one_second_have_ids_of_their_own() {
+        let now = Timestamp::now();
+        let ids: std::collections::BTreeSet<String> = (0..200).map(|_| run_id(now)).collect();
+        assert_eq!(ids.len(), 200);
+    }
 
     #[test]
     fn a_process_is_gone_where_another_has_its_number_or_the_machine_was_started_anew() {
