@@ -47,13 +47,11 @@ impl Flow {
         (1..).zip(pairs).map(flow).collect()
     }
 
-    /// This flow with its first choices alone, as journals of 0.3 and before hold it.
-    pub(crate) fn by_first_choice(&self) -> Self {
-        let mut flow = self.clone();
-        if let FlowKind::Bulk(bulk) = &mut flow.kind {
+    /// Leaves first choices alone, as journals of 0.3 and before hold them.
+    pub(crate) fn keep_first_choice(&mut self) {
+        if let FlowKind::Bulk(bulk) = &mut self.kind {
             bulk.congestion_control = bulk.preferred_control().to_owned();
         }
-        flow
     }
 }
 

@@ -17,24 +17,32 @@ pub(super) struct IpNetwork {
 impl IpNetwork {
     /// Network of a port's address, which is checked.
     pub(super) fn of_port(text: &Text) -> Result<Self, Fault> {
-        let address = of_port(text)?;
-        let (_, prefix) = split(text).unwrap_or((address, 0));
-        let lowest = match address {
-            IpAddr::V4(v4) => {
-                let beyond = u32::MAX.checked_shr(prefix.into()).unwrap_or(0);
-                Ipv4Addr::from_bits(v4.to_bits() & !beyond).into()
-            }
-            IpAddr::V6(v6) => {
-                let beyond = u128::MAX.checked_shr(prefix.into()).unwrap_or(0);
-                Ipv6Addr::from_bits(v6.to_bits() & !beyond).into()
-            }
-        };
-        Ok(Self { lowest, prefix })
+        let (address, prefix) = checked(text)?;
+        Ok(Self { lowest: lowest(address, prefix), prefix })
+    }
+}
+
+/// Lowest address of the network with this prefix that an address is in.
+pub(super) fn lowest(address: IpAddr, prefix: u8) -> IpAddr {
+    match address {
+        IpAddr::V4(v4) => {
+            let beyond = u32::MAX.checked_shr(prefix.into()).unwrap_or(0);
+            Ipv4Addr::from_bits(v4.to_bits() & !beyond).into()
+        }
+        IpAddr::V6(v6) => {
+            let beyond = u128::MAX.checked_shr(prefix.into()).unwrap_or(0);
+            Ipv6Addr::from_bits(v6.to_bits() & !beyond).into()
+        }
     }
 }
 
 /// A port's address; the prefix is checked and left to the host.
 pub(super) fn of_port(text: &Text) -> Result<IpAddr, Fault> {
+    checked(text).map(|(address, _)| address)
+}
+
+/// A port's address and its prefix length.
+fn checked(text: &Text) -> Result<(IpAddr, u8), Fault> {
     let fault = |message: String| {
         Fault::new(
             text.span(),
@@ -48,7 +56,7 @@ pub(super) fn of_port(text: &Text) -> Result<IpAddr, Fault> {
     }
     let longest = if address.is_ipv6() { 127 } else { 31 };
     if (1..=longest).contains(&prefix) {
-        return Ok(address);
+        return Ok((address, prefix));
     }
     Err(fault(format!("`{prefix}` is not a prefix length from 1 to {longest}")))
 }

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use trial::topology::{AddressBlock, Host, HostPort, PortRef};
 
 use super::HostFile;
-use crate::config::address::split;
+use crate::config::address::{lowest, split};
 use crate::config::source::Fault;
 use crate::config::typed::Text;
 
@@ -103,13 +103,13 @@ pub(super) fn block4(text: &Text) -> Result<AddressBlock, Fault> {
     let (IpAddr::V4(first), prefix @ 8..=32) = split(text).map_err(&fault)? else {
         return Err(fault(format!("`{}` is not a block of IPv4, /8…/32", text.get_ref())));
     };
-    let beyond = u32::MAX.checked_shr(prefix.into()).unwrap_or(0);
-    if first.to_bits() & beyond != 0 {
-        let lowest = Ipv4Addr::from_bits(first.to_bits() & !beyond);
+    let lowest = lowest(first.into(), prefix);
+    if lowest != first {
         return Err(fault(format!(
             "`{first}` is not the lowest address of its /{prefix}: {lowest}"
         )));
     }
+    let beyond = u32::MAX.checked_shr(prefix.into()).unwrap_or(0);
     let count = u16::try_from(u64::from(beyond) + 1).unwrap_or(u16::MAX);
     Ok(AddressBlock { first: first.into(), count })
 }
@@ -121,13 +121,13 @@ pub(super) fn block6(text: &Text) -> Result<AddressBlock, Fault> {
     let (IpAddr::V6(first), prefix @ 16..=128) = split(text).map_err(&fault)? else {
         return Err(fault(format!("`{}` is not a block of IPv6, /16…/128", text.get_ref())));
     };
-    let beyond = u128::MAX.checked_shr(prefix.into()).unwrap_or(0);
-    if first.to_bits() & beyond != 0 {
-        let lowest = Ipv6Addr::from_bits(first.to_bits() & !beyond);
+    let lowest = lowest(first.into(), prefix);
+    if lowest != first {
         return Err(fault(format!(
             "`{first}` is not the lowest address of its /{prefix}: {lowest}"
         )));
     }
+    let beyond = u128::MAX.checked_shr(prefix.into()).unwrap_or(0);
     let count = u16::try_from(beyond.saturating_add(1)).unwrap_or(u16::MAX);
     Ok(AddressBlock { first: first.into(), count })
 }
