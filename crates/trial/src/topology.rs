@@ -38,6 +38,10 @@ pub struct Topology {
     /// True if hosts outside a lab turned out to share one machine with the device.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared_machine: bool,
+    /// True if the path below turned out to be between other machines than the measured ports: it
+    /// is no control.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere_below: bool,
     /// True if agents may not set up ports: settings and addresses are as the hosts have them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub settings_as_found: bool,
@@ -405,9 +409,10 @@ impl Topology {
         beside.or_else(|| self.path_below(pair))
     }
 
-    /// Returns the only cable between two hosts that are at no device, below the only pair at one:
-    /// the nodes of two pods. Its ends are in the pair's order.
     fn path_below(&self, pair: &Pair) -> Option<Pair> {
+        if self.elsewhere_below {
+            return None;
+        }
         let device = self.device_between(pair)?;
         let [over] = &self.pairs_across(&device.name)[..] else { return None };
         let is_elsewhere =
@@ -510,5 +515,7 @@ mod tests {
         let two_pairs = of([&pods[..], &more, &nodes].concat());
         assert_eq!(two_pairs.bypass_of(&across), None, "it may be below the other pair");
         assert_eq!(of(pods.to_vec()).bypass_of(&across), None);
+        let elsewhere = Topology { elsewhere_below: true, ..all };
+        assert_eq!(elsewhere.bypass_of(&across), None, "other machines than the pods'");
     }
 }

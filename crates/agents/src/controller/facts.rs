@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lab::Lab;
 use trial::Topology;
-use trial::topology::Host;
+use trial::topology::{Host, Pair, PortRef};
 
 use super::launching::useless;
 use super::pool::AgentPool;
@@ -24,6 +24,9 @@ pub struct Facts {
     /// True if hosts and device are namespaces of one machine, and disturb each other
     /// ([`page::Caveat::SharedMachine`]).
     pub shared_machine: bool,
+    /// True if the path below the measured ports is not known to be between their own machines
+    /// ([`Topology::elsewhere_below`]).
+    pub elsewhere_below: bool,
     /// Facts by host name.
     pub hosts: BTreeMap<String, HostFacts>,
     /// Facts about devices on this machine, by device name.
@@ -50,6 +53,9 @@ impl Facts {
         });
         let hosts = told.map_err(|cause| useless("every host", cause))?;
         let mut this = Self { hosts, ..Self::default() };
+        this.elsewhere_below = topology.devices.iter().any(|device| {
+            topology.pairs_across(&device.name).iter().any(|over| this.is_elsewhere(topology, over))
+        });
         this.shared_machine = this.take_machines() || lab.is_some();
         let Some(lab) = lab else { return Ok(this) };
         for device in &lab.plan().devices {
@@ -58,6 +64,17 @@ impl Facts {
             this.devices.insert(device.name.clone(), facts);
         }
         Ok(this)
+    }
+
+    /// True if the pair's direct cable is one between other hosts, and these are not both known to
+    /// be the pair's own machines: a container tells the boot id of its node's kernel.
+    fn is_elsewhere(&self, topology: &Topology, over: &Pair) -> bool {
+        let boot = |port: &PortRef| self.hosts.get(&port.host)?.machine.boot_id.as_ref();
+        let same = |one: &PortRef, other: &PortRef| {
+            one.host == other.host || boot(one).is_some_and(|id| Some(id) == boot(other))
+        };
+        let below = topology.bypass_of(over);
+        below.is_some_and(|below| !same(&over.from, &below.from) || !same(&over.to, &below.to))
     }
 
     /// True if two hosts are one machine with virtual ports only between them. Removes the boot
@@ -87,8 +104,11 @@ impl Facts {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use super::*;
     use crate::protocol::MachineFacts;
+    use trial::topology::{CableEnd, Device, DeviceKind, HostPort};
 
     #[test]
     fn hosts_of_one_machine() {
@@ -113,6 +133,43 @@ mod tests {
                 facts.hosts.values().all(|facts| facts.machine.boot_id.is_none()),
                 "none is kept"
             );
+        }
+    }
+
+    #[test]
+    fn a_path_below_is_a_control_only_between_the_same_machines() {
+        let address = IpAddr::from([198, 18, 0, 1]);
+        let host = |name: &str, end: CableEnd| Host {
+            name: name.to_owned(),
+            reach: "local".to_owned(),
+            ports: vec![HostPort::plain("e", address, end)],
+        };
+        let cable = |end: &str| CableEnd::Host(end.parse().expect("a port"));
+        let hosts = vec![
+            host("p1", CableEnd::device("sw", "1")),
+            host("p2", CableEnd::device("sw", "2")),
+            host("n1", cable("n2/e")),
+            host("n2", cable("n1/e")),
+        ];
+        let device = Device::plain("sw", DeviceKind::Router);
+        let topology = Topology::new("pods", hosts, vec![device]);
+        let over = Pair {
+            from: PortRef { host: "p1".to_owned(), port: "e".to_owned() },
+            to: PortRef { host: "p2".to_owned(), port: "e".to_owned() },
+        };
+        for (boots, elsewhere) in [
+            ([("p1", "A"), ("p2", "B"), ("n1", "A"), ("n2", "B")], false),
+            ([("p1", "A"), ("p2", "B"), ("n1", "B"), ("n2", "A")], true),
+            ([("p1", "A"), ("p2", "B"), ("n1", "A"), ("n2", "C")], true),
+            ([("p1", "A"), ("p2", "B"), ("n1", "A"), ("nobody", "B")], true),
+        ] {
+            let told = boots.map(|(name, boot)| {
+                let machine =
+                    MachineFacts { boot_id: Some(boot.to_owned()), ..MachineFacts::default() };
+                (name.to_owned(), HostFacts { machine, ports: BTreeMap::new() })
+            });
+            let facts = Facts { hosts: told.into(), ..Facts::default() };
+            assert_eq!(facts.is_elsewhere(&topology, &over), elsewhere, "{boots:?}");
         }
     }
 }

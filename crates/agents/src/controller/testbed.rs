@@ -106,6 +106,7 @@ impl LiveTestbed {
         if let Hosts::Reached(config) = hosts {
             let (topology, facts) = (&mut this.topology, &mut this.facts);
             topology.shared_machine = facts.shared_machine;
+            topology.elsewhere_below = facts.elsewhere_below;
             this.companions.accounts =
                 Accounts::open(&config.accounts, topology, facts, this.pool.stop())?;
         }

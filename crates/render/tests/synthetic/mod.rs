@@ -79,6 +79,7 @@ pub fn topology() -> Topology {
         }],
         another_time: None,
         shared_machine: false,
+        elsewhere_below: false,
         settings_as_found: false,
         openings: Vec::new(),
     }

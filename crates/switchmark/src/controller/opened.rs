@@ -104,7 +104,10 @@ impl Opened {
 fn live_notes(facts: &Facts) -> Vec<String> {
     let shared = "Hosts and whatever is between them share one machine.";
     let rootless = "Run in a user namespace, without the machine's root.";
-    [(facts.shared_machine, shared), (lab::privilege() == lab::Privilege::UserNamespace, rootless)]
+    let elsewhere = "The cable between the two hosts that are at no device is no control: they are not known to be, \
+                     in this order, the machines of the measured ports.";
+    let is_rootless = lab::privilege() == lab::Privilege::UserNamespace;
+    [(facts.shared_machine, shared), (is_rootless, rootless), (facts.elsewhere_below, elsewhere)]
         .into_iter()
         .filter(|(holds, _)| *holds)
         .map(|(_, note)| note.to_owned())

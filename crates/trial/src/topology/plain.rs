@@ -14,6 +14,7 @@ impl Topology {
             devices,
             another_time: None,
             shared_machine: false,
+            elsewhere_below: false,
             settings_as_found: false,
             openings: Vec::new(),
         }
