@@ -1,16 +1,21 @@
-//! TCP connections opened at a rate, each asked one message, and closed at once or held.
+//! Connections of TCP or UDP opened at a rate, each asked one message, and closed at once or held.
 //!
 //! Owns the sockets of both ends, what became of each connection, and the number of files that a
-//! process may have open. Every connection is closed by reset, so that none waits in TIME_WAIT at
-//! the tester. Never decides whether the device, the path or the tester lost one.
+//! process may have open. TCP's are closed by reset, so that none waits in TIME_WAIT at the tester.
+//! Never decides whether the device, the path or the tester lost one.
 
 mod acceptor;
+mod answerer;
+mod demand;
+mod listening;
 mod opener;
+mod starting;
 mod table;
 
 pub use acceptor::Acceptor;
 pub use opener::Opener;
 
+use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
 use measure::Nanos;
@@ -22,6 +27,13 @@ use crate::socket::TICK;
 
 /// Most events taken from the kernel at once.
 const EVENTS: usize = 256;
+
+/// Streams of the messages: the opener's and their answers, and the far end's at the load's end.
+const OPENERS: u16 = 0;
+const FAR_ENDS: u16 = 1;
+
+/// Attempts at finding consecutive free ports.
+const PORT_ATTEMPTS: u32 = 64;
 
 /// Readiness of many sockets, reported once for each change.
 struct Readiness {
@@ -61,6 +73,35 @@ impl Readiness {
         };
         Ok(self.events[..count].iter().map(|it| (it.data() as usize, it.events())).collect())
     }
+}
+
+/// Opens `ports` sockets at consecutive ports, by `at`; where `first` and those above are not free,
+/// at ports that the kernel chooses. Returns the first port too.
+fn consecutive<T>(
+    first: u16,
+    ports: u16,
+    at: impl Fn(u16) -> io::Result<T>,
+    port_of: impl Fn(&T) -> io::Result<u16>,
+) -> io::Result<Option<(Vec<T>, u16)>> {
+    for attempt in 0..PORT_ATTEMPTS {
+        let lowest = match at(if attempt == 0 { first } else { 0 }) {
+            Ok(lowest) => lowest,
+            Err(_) if attempt == 0 && first > 0 => continue,
+            Err(e) => return Err(e),
+        };
+        let port = port_of(&lowest)?;
+        let mut all = vec![lowest];
+        for offset in 1..ports {
+            match port.checked_add(offset).map(&at) {
+                Some(Ok(next)) => all.push(next),
+                Some(Err(_)) | None => break,
+            }
+        }
+        if all.len() == usize::from(ports) {
+            return Ok(Some((all, port)));
+        }
+    }
+    Ok(None)
 }
 
 /// True if the peer closed or reset the connection, or the connection broke.

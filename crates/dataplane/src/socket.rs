@@ -71,6 +71,41 @@ pub(crate) fn enlarge_send_buffer(socket: &impl AsFd, octets: usize) {
     }
 }
 
+/// Returns the number of messages that this socket dropped since its creation (buffer full, or
+/// refused by a checksum or filter).
+pub(crate) fn drops(socket: impl AsFd) -> io::Result<u64> {
+    /// Size of SO_MEMINFO's answer, and the index of the drops (`linux/sock_diag.h`).
+    const PLACES: usize = 9;
+    const DROPS: usize = 8;
+    const SO_MEMINFO: libc::c_int = 55;
+    let mut places = [0_u32; PLACES];
+    get(socket.as_fd(), libc::SOL_SOCKET, SO_MEMINFO, &mut places)?;
+    Ok(u64::from(places[DROPS]))
+}
+
+/// Reads integers; those unknown to the kernel keep their value.
+#[expect(unsafe_code, reason = "options that nix does not know")]
+pub(crate) fn get<T: Copy, const N: usize>(
+    socket: BorrowedFd<'_>,
+    level: libc::c_int,
+    name: libc::c_int,
+    values: &mut [T; N],
+) -> io::Result<()> {
+    let mut length = size_of_val(values) as libc::socklen_t;
+    // SAFETY: `values` is valid for writing `length` octets, the kernel writes no more, and the
+    // callers ask for integers only, of which any bits are a value.
+    let answer = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            values.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Segment that a TCP connection sends.
 pub(crate) fn segment(socket: impl AsFd) -> io::Result<Segment> {
     tcp_info(socket).map(|info| segment_of(&info, info.tcpi_snd_mss))

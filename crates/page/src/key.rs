@@ -290,7 +290,7 @@ keys! {
     Timeout "timeout_ns" explains "Of connections: the time after which a handshake or an answer counts as timed out.";
     OpeningRate "opening_connections_per_s" explains "Of connections at once: the rate at which they were opened.";
     HoldTime "hold_time_ns" explains "Of connections at once: how long all were held.";
-    FailedBy "failed_by" explains "Of connections: how most of those failed that did: `timed-out` (no answer to the SYN), `refused` (a reset), `unreachable` (an ICMP error), `unanswered` (opened, then silent), `reset` (later).";
+    FailedBy "failed_by" explains "Of connections: how most of those failed that did: `timed-out` (no answer to the first packet), `refused` (a reset), `unreachable` (an ICMP error), `unanswered` (opened, then silent), `reset` (later).";
     WhatIfCopied "what_if_copied" value "Of what would be: whether writes are copied.";
     WhatIfIoDepth "what_if_iodepth" value "Of what would be: the queue depth.";
     WhatIfRtt "what_if_rtt_ns" value "Of what would be: the network's round trip.";

@@ -1,15 +1,16 @@
-//! TCP connections opened at a rate, as a device with a table of sessions sees them.
+//! Connections opened at a rate, as a device with a table of sessions sees them.
 //!
 //! Owns the opener's schedule, its time-outs, and the device's table and limit of new sessions. A
-//! connection is a SYN, its answer, a message, and its answer; its close takes no frame, and a lost
-//! frame is not sent again.
+//! TCP connection is a SYN, its answer, a message, and its answer, a UDP flow the latter two; its
+//! close takes no frame, a lost frame is not sent again, and the questions at the load's end take
+//! none either. Each trial begins with an empty table.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use device::SessionLimits;
-use measure::{FrameRate, Histogram, Picos};
+use measure::{FrameRate, Histogram, Nanos, Picos};
 use trial::record::{Failures, SessionsRecord};
-use trial::{Hold, Opening};
+use trial::{Hold, Opening, Transport};
 
 use crate::flight::{Kind, Probe};
 use crate::shared_state::{Lane, SharedState, Window};
@@ -43,6 +44,8 @@ pub(crate) struct Sessions {
     deadlines: VecDeque<(Picos, u64)>,
     begun: u64,
     opened: u64,
+    /// Times at which idle connections spoke last.
+    silent_since: Vec<Picos>,
     failed: Failures,
     most_held: u64,
     first: Option<Picos>,
@@ -55,18 +58,25 @@ pub(crate) struct Sessions {
 struct Gate {
     limits: SessionLimits,
     entries: u64,
+    /// Times at which entries of ended flows are forgotten.
+    forgotten: VecDeque<Picos>,
     tokens: f64,
     filled: Picos,
 }
 
 impl Gate {
     fn new(limits: SessionLimits, now: Picos) -> Self {
-        Self { limits, entries: 0, tokens: f64::from(limits.burst), filled: now }
+        let (entries, forgotten) = (0, VecDeque::new());
+        Self { limits, entries, forgotten, tokens: f64::from(limits.burst), filled: now }
     }
 
     /// True if a new session passes; it then has an entry.
     fn admits(&mut self, now: Picos) -> bool {
-        let SessionLimits { table, per_second, burst } = self.limits;
+        let SessionLimits { table, per_second, burst, .. } = self.limits;
+        while self.forgotten.front().is_some_and(|at| *at <= now) {
+            self.forgotten.pop_front();
+            self.entries -= 1;
+        }
         if per_second > 0 {
             let passed = now.saturating_sub(self.filled).0 as f64 / PICOS_PER_SECOND;
             let filled = self.tokens + passed * per_second as f64;
@@ -83,6 +93,15 @@ impl Gate {
         self.tokens -= 1.0;
         self.entries += 1;
         true
+    }
+
+    /// Ends a session. The device sees that of TCP; it forgets a UDP flow that is silent.
+    fn end(&mut self, transport: Transport, now: Picos) {
+        match (transport, self.limits.idle) {
+            (Transport::Tcp, _) => self.entries = self.entries.saturating_sub(1),
+            (Transport::Udp, Nanos::ZERO) => {}
+            (Transport::Udp, idle) => self.forgotten.push_back(now + idle.into()),
+        }
     }
 }
 
@@ -116,6 +135,7 @@ impl Sessions {
             deadlines: VecDeque::new(),
             begun: 0,
             opened: 0,
+            silent_since: Vec::new(),
             failed: Failures::default(),
             most_held: 0,
             first: None,
@@ -147,10 +167,13 @@ impl Sessions {
                     return;
                 }
                 self.opened += 1;
-                if self.asked.hold == Hold::Answered
-                    && let Some(gate) = &mut self.gate
-                {
-                    gate.entries = gate.entries.saturating_sub(1);
+                if self.asked.transport == Transport::Udp {
+                    self.handshakes.record((ground.now - probe.stamp).to_nanos());
+                }
+                match (self.asked.hold, &mut self.gate) {
+                    (Hold::Answered, Some(gate)) => gate.end(self.asked.transport, ground.now),
+                    (Hold::Idle, _) => self.silent_since.push(ground.now),
+                    _ => {}
                 }
                 if self.turns.is_none() {
                     self.begin_due(ground);
@@ -182,11 +205,15 @@ impl Sessions {
         self.last = now;
         self.under_way.insert(number, false);
         self.deadlines.push_back((now + self.asked.timeout.into(), number));
-        let held = if self.asked.hold == Hold::UntilEnd { self.opened } else { 0 };
+        let held = if self.asked.hold == Hold::Answered { 0 } else { self.opened };
         self.most_held = self.most_held.max(held + self.under_way.len() as u64);
         if self.gate.as_mut().is_none_or(|gate| gate.admits(now)) {
             let flow = self.place;
-            self.send(ground, 0, Probe { flow, mark: SYN, number, stamp: now });
+            let mark = match self.asked.transport {
+                Transport::Tcp => SYN,
+                Transport::Udp => MESSAGE,
+            };
+            self.send(ground, 0, Probe { flow, mark, number, stamp: now });
         }
     }
 
@@ -226,7 +253,12 @@ impl Sessions {
         for number in self.under_way.keys().copied().collect::<Vec<_>>() {
             self.give_up(number);
         }
-        let held = if self.asked.hold == Hold::UntilEnd { self.opened } else { 0 };
+        let stop = self.window.stop;
+        let silence = self.silent_since.iter().map(|since| stop.saturating_sub(*since).to_nanos());
+        let idle = self.gate.map_or(Nanos::ZERO, |gate| gate.limits.idle);
+        let (alive, silent): (Vec<Nanos>, Vec<Nanos>) =
+            silence.partition(|silence| idle == Nanos::ZERO || *silence < idle);
+        let held = if self.asked.hold == Hold::Answered { 0 } else { self.opened };
         let first = self.first.unwrap_or(self.last);
         SessionsRecord {
             begun: self.begun,
@@ -235,7 +267,9 @@ impl Sessions {
             beginning: self.last.saturating_sub(first).to_nanos(),
             most_held: self.most_held,
             asked_again: held,
-            still_answering: held,
+            still_answering: held - silent.len() as u64,
+            oldest_alive: alive.into_iter().max(),
+            youngest_silent: silent.into_iter().min(),
             handshakes: self.handshakes,
             accepted: self.opened,
             ..SessionsRecord::default()

@@ -81,6 +81,8 @@ pub(super) struct Session<'a> {
     tells_quiet: bool,
     /// Time that receivers stay open, if the queue needs longer than the profile allows.
     pub(super) residual: Nanos,
+    /// Time before a load, if the device needs longer than the profile's to forget the one before.
+    pub(super) rest: Nanos,
     /// Drain time of a device if longer: after a flood or a burst (true), which fill its buffers,
     /// and after other loads, where the path itself is long.
     emptying: BTreeMap<(Way, bool), Nanos>,
@@ -319,7 +321,7 @@ impl<'a> Session<'a> {
     ) -> Self {
         let (order, failures) = (Pcg64::seed_from_u64(seed), BTreeMap::new());
         let (emptying, found) = (BTreeMap::new(), BTreeMap::new());
-        let (residual, offloads) = (Nanos::ZERO, Offloads::Off);
+        let (residual, rest, offloads) = (Nanos::ZERO, Nanos::ZERO, Offloads::Off);
         Self {
             ways,
             testbed,
@@ -329,6 +331,7 @@ impl<'a> Session<'a> {
             given_up: false,
             tells_quiet: false,
             residual,
+            rest,
             emptying,
             dead: BTreeSet::new(),
             found,
@@ -412,7 +415,7 @@ impl<'a> Session<'a> {
         let mut phases = self.profile.phases(ask.duration);
         phases.residual = phases.residual.max(self.residual);
         let found = self.found.get(&way).copied().filter(|_| self.tells_quiet);
-        phases.learned = phases.learned.max(for_learning(&ask.flows, found));
+        phases.learned = phases.learned.max(for_learning(&ask.flows, found)).max(self.rest);
         let mut trial = Trial {
             label: ask.label,
             path: self.ways.path(way),

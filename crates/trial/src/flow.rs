@@ -14,7 +14,9 @@ pub use datagrams::{
     Backend, CountsOnly, Datagrams, Destination, Headers, IpVersion, Reception, Spread, VlanId,
     one_sender,
 };
-pub use sessions::{FASTEST_OPENING, Hold, MOST_SESSIONS, Opening, SessionRate, Sessions};
+pub use sessions::{
+    FASTEST_OPENING, Hold, MOST_SESSIONS, Opening, SPEAKS_EVERY, SessionRate, Sessions, Transport,
+};
 pub use storage::{Jobs, Pattern, QueueDepth, ReadPercent, ServedMemory, Storage, fio_octets};
 
 /// Conversation between two ports.

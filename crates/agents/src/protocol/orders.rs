@@ -9,7 +9,10 @@ use dataplane::echo::Requests;
 use dataplane::{End, iperf3};
 use measure::FrameSize;
 use serde::{Deserialize, Serialize};
-use trial::{Bulk, Echo, Exchange, Opening, Protocol, Schedule, Sessions, Storage};
+use trial::{
+    Bulk, Echo, Exchange, Hold, Opening, Protocol, SPEAKS_EVERY, Schedule, Sessions, Storage,
+    Transport,
+};
 
 /// An end of a flow: one that opens a data port and waits there, or one that begins.
 pub type Order = End<Work>;
@@ -81,9 +84,14 @@ const SESSION_OCTETS: f64 = 84.0;
 
 /// Bits on the wire per second of paced connections; `None` if only answers limit them.
 pub fn sessions_rate(sessions: &Sessions) -> Option<f64> {
+    let speaking = match (sessions.transport, sessions.hold, sessions.most) {
+        (Transport::Udp, Hold::UntilEnd, Some(most)) => most as f64 / SPEAKS_EVERY.as_secs_f64(),
+        _ => 0.0,
+    };
     match sessions.opening {
         Opening::Paced(rate) => {
-            Some(rate.0 * SESSION_FRAMES * (SESSION_OCTETS + WIRE_OCTETS) * 8.0)
+            let frames = rate.0 * SESSION_FRAMES + speaking;
+            Some(frames * (SESSION_OCTETS + WIRE_OCTETS) * 8.0)
         }
         Opening::Greedy(_) => None,
     }

@@ -18,7 +18,7 @@ use super::batch::{ReceiveBatch, SLOTS};
 use super::tally::{Datagram, Tally};
 use super::{Traffic, interface, socket};
 use crate::packet_ring::{self, Arrival, Selection};
-use crate::socket::{TICK, bound_waits, enlarge_receive_buffer, is_pause};
+use crate::socket::{TICK, bound_waits, drops, enlarge_receive_buffer, is_pause};
 use crate::unfit::Unfit;
 use crate::{End, FlowError, Identity, af_xdp, clock, stamp};
 
@@ -177,7 +177,7 @@ impl Udp {
 
     fn close(mut self, tally: &mut Tally) -> Result<u64, FlowError> {
         let failed = |e| FlowError::kernel("close", "udp socket", e);
-        let drops = socket::drops(&self.socket).map_err(failed)?;
+        let drops = drops(&self.socket).map_err(failed)?;
         // The filter bounds the draining even if more frames keep arriving.
         socket::refuse_all(&self.socket).map_err(failed)?;
         while self.fetch(tally, false)? > 0 {}

@@ -4,9 +4,9 @@
 
 use std::io;
 use std::mem;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 
-use crate::socket::{enlarge_send_buffer, set};
+use crate::socket::{enlarge_send_buffer, get, set};
 use trial::Schedule;
 
 /// Octets of a paced load's waiting frames that may be charged to their sender.
@@ -46,18 +46,6 @@ pub(super) fn let_queue(socket: &impl AsFd, schedule: Schedule) {
     if schedule != Schedule::Greedy {
         enlarge_send_buffer(socket, ROOM);
     }
-}
-
-/// Returns the number of messages that this socket dropped since its creation (buffer full, or
-/// refused by a checksum or filter).
-pub(super) fn drops(socket: impl AsFd) -> io::Result<u64> {
-    /// Size of SO_MEMINFO's answer, and the index of the drops (`linux/sock_diag.h`).
-    const PLACES: usize = 9;
-    const DROPS: usize = 8;
-    const SO_MEMINFO: libc::c_int = 55;
-    let mut places = [0_u32; PLACES];
-    get(socket.as_fd(), libc::SOL_SOCKET, SO_MEMINFO, &mut places)?;
-    Ok(u64::from(places[DROPS]))
 }
 
 /// Blocks all further input of the socket; queued messages stay.
@@ -136,27 +124,4 @@ pub(super) fn packet_sender(index: u32) -> io::Result<OwnedFd> {
         )
     };
     if answer == 0 { Ok(socket) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Reads integers; those unknown to the kernel keep their value.
-#[expect(unsafe_code, reason = "options that nix does not know")]
-fn get<T: Copy, const N: usize>(
-    socket: BorrowedFd<'_>,
-    level: libc::c_int,
-    name: libc::c_int,
-    values: &mut [T; N],
-) -> io::Result<()> {
-    let mut length = size_of_val(values) as libc::socklen_t;
-    // SAFETY: `values` is valid for writing `length` octets, the kernel writes no more, and the
-    // callers above ask for integers only, of which any bits are a value.
-    let answer = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            level,
-            name,
-            values.as_mut_ptr().cast(),
-            &raw mut length,
-        )
-    };
-    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

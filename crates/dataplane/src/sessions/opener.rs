@@ -4,25 +4,21 @@
 //! silently: connections begun late are counted.
 
 use std::collections::VecDeque;
-use std::io::Read;
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use measure::{Histogram, Nanos};
 use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
-use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockType, SockaddrStorage, bind, connect, getsockopt, send,
-    setsockopt, socket, sockopt,
-};
+use nix::sys::socket::{MsgFlags, getsockopt, recv, send, sockopt};
 use trial::record::SessionsRecord;
-use trial::{FASTEST_OPENING, Hold, MOST_SESSIONS, Opening, Sessions};
+use trial::{Hold, Opening, SPEAKS_EVERY, Sessions, Transport};
 
+use super::answerer::ASKED_A_SECOND;
+use super::starting::{self, NotBegun, PortPairs};
 use super::table::Table;
-use super::{Readiness, is_over};
+use super::{FAR_ENDS, OPENERS, Readiness, demand, is_over};
 use crate::hello::{self, Hello};
-use crate::open_files;
-use crate::socket::is_pause;
 use crate::{End, FlowError, Halt, Side, Window, clock, stream};
 
 /// Delay from which a connection counts as begun late.
@@ -30,9 +26,6 @@ const LATE: Nanos = Nanos::from_millis(1);
 
 /// Most connections begun before answers are read.
 const BATCH: u32 = 32;
-
-/// Most connections of a paced flow without hold that are under way at once.
-const MOST_UNDER_WAY: u64 = 200_000;
 
 /// Opening end of a flow's connections, with its path learned.
 #[derive(Debug)]
@@ -53,39 +46,38 @@ enum Stage {
 
 /// Connection that is open or under way.
 struct Session {
-    tcp: TcpStream,
+    socket: OwnedFd,
     stage: Stage,
     serial: u64,
+    /// Time of its begin; once it is open, of the last message from the far end.
     since: Nanos,
+    said: [u8; hello::OCTETS],
     octets: usize,
 }
 
-/// Time at which a connection that is still under way has timed out.
+/// Time at which a connection that is still under way has timed out, or at which a held one speaks.
 struct Deadline {
     at: Nanos,
     socket: usize,
     serial: u64,
 }
 
-/// Reason why the kernel did not begin a connection.
-enum NotBegun {
-    /// The tester has no port, file or memory left.
-    Tester,
-    /// The connection failed at once.
-    Failed(Errno),
-}
-
 impl Side for Opener {
     type Flow = Sessions;
     type Report = SessionsRecord;
 
-    /// Learns the path by one connection, which is not counted.
+    /// Learns the path by one connection, or one empty datagram, which is not counted.
     fn open(end: &End<Sessions>, _halt: &Halt) -> Result<Self, FlowError> {
-        check(&end.flow)?;
-        let room = room(&end.flow);
-        let tcp = stream::open_as_found(end.local, end.remote)?;
-        stream::abort(&tcp);
-        drop(tcp);
+        demand::check(&end.flow)?;
+        let room = demand::room(&end.flow);
+        match end.flow.transport {
+            Transport::Tcp => stream::abort(&stream::open_as_found(end.local, end.remote)?),
+            Transport::Udp => {
+                let failed = |e| FlowError::kernel("send udp to", end.remote, e);
+                let udp = UdpSocket::bind(SocketAddr::new(end.local, 0)).map_err(failed)?;
+                udp.send_to(&[], end.remote).map_err(failed)?;
+            }
+        }
         Ok(Self { end: end.clone(), room })
     }
 
@@ -98,37 +90,6 @@ impl Side for Opener {
     }
 }
 
-/// Refuses flows that no host should be asked for.
-pub(super) fn check(flow: &Sessions) -> Result<(), FlowError> {
-    let words = match (flow.opening, flow.most, flow.hold) {
-        (_, Some(most), _) if most > MOST_SESSIONS => {
-            format!("open {most} connections: {MOST_SESSIONS} is the limit")
-        }
-        (Opening::Paced(rate), ..) if !(rate.0 > 0.0 && rate <= FASTEST_OPENING) => {
-            format!("open {} connections a second: above 0 and up to 1,000,000", rate.0)
-        }
-        (Opening::Greedy(0), ..) => "open connections with none under way".to_owned(),
-        (_, None, Hold::UntilEnd) => "hold connections without a limit of their number".to_owned(),
-        _ if flow.timeout == Nanos::ZERO => "give connections no time at all".to_owned(),
-        _ => return Ok(()),
-    };
-    Err(FlowError::Unsuitable(words))
-}
-
-/// Makes room for the flow's connections; returns how many may be open at once. What does not fit
-/// is not begun, which is the tester's limit.
-pub(super) fn room(flow: &Sessions) -> u64 {
-    let wanted = match (flow.hold, flow.most, flow.opening) {
-        (Hold::UntilEnd, Some(most), _) => most,
-        (_, _, Opening::Paced(rate)) => {
-            let under_way = (rate.0 * 2.0 * flow.timeout.as_secs_f64()).ceil() as u64 + 64;
-            under_way.min(MOST_UNDER_WAY)
-        }
-        (_, _, Opening::Greedy(under_way)) => under_way.into(),
-    };
-    open_files::make_room(wanted)
-}
-
 /// Connections of a running flow.
 struct Run<'a> {
     end: &'a End<Sessions>,
@@ -136,6 +97,7 @@ struct Run<'a> {
     window: Window,
     readiness: Readiness,
     hello: [u8; hello::OCTETS],
+    pairs: PortPairs,
     open: Table<Session>,
     /// Connections whose handshake or first answer is awaited.
     under_way: u64,
@@ -143,6 +105,8 @@ struct Run<'a> {
     awaited: u64,
     asked_again: bool,
     deadlines: VecDeque<Deadline>,
+    /// Turns of held UDP flows to speak.
+    turns: VecDeque<Deadline>,
     first: Option<Nanos>,
     last: Nanos,
     record: SessionsRecord,
@@ -150,7 +114,11 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(opener: &'a Opener, window: Window) -> Result<Self, FlowError> {
-        let hello = Hello { identity: opener.end.identity, stream: 0 }.emit();
+        let identity = opener.end.identity;
+        let hello = Hello { identity, stream: OPENERS }.emit();
+        // Flows that are held are the same in each trial; others are new ones.
+        let held = opener.end.flow.hold == Hold::UntilEnd;
+        let first = if held { 0 } else { u64::from(identity.token) };
         let record = SessionsRecord { handshakes: Histogram::new(), ..SessionsRecord::default() };
         Ok(Self {
             end: &opener.end,
@@ -158,11 +126,13 @@ impl<'a> Run<'a> {
             window,
             readiness: Readiness::new()?,
             hello,
+            pairs: PortPairs::new(opener.end.flow.ports(), first),
             open: Table::new(),
             under_way: 0,
             awaited: 0,
             asked_again: false,
             deadlines: VecDeque::new(),
+            turns: VecDeque::new(),
             first: None,
             last: Nanos::ZERO,
             record,
@@ -186,8 +156,10 @@ impl<'a> Run<'a> {
                 self.window.closed
             };
             self.time_out(now);
-            let deadline = self.deadlines.front().map_or(self.window.closed, |it| it.at);
-            let until = next.min(deadline).min(self.window.closed);
+            self.speak(now);
+            let soonest = [&self.deadlines, &self.turns].map(VecDeque::front);
+            let soonest = soonest.into_iter().flatten().map(|it| it.at);
+            let until = soonest.fold(next.min(self.window.closed), Nanos::min);
             for (socket, flags) in self.readiness.wait(clock::monotonic(), until)? {
                 self.take_event(socket, flags, clock::monotonic());
             }
@@ -226,48 +198,56 @@ impl<'a> Run<'a> {
     }
 
     fn begin(&mut self, now: Nanos) {
-        let ports = self.end.flow.ports();
         let number = self.record.begun + self.record.not_begun;
-        let port = self.end.remote.port() + (number % u64::from(ports)) as u16;
-        let remote = SocketAddr::new(self.end.remote.ip(), port);
-        match start(SocketAddr::new(self.end.local, 0), remote) {
-            Ok(socket) => {
-                self.record.begun += 1;
-                self.first = self.first.or(Some(now));
-                self.last = now;
-                let tcp = TcpStream::from(socket);
-                let flags = EpollFlags::EPOLLIN
-                    | EpollFlags::EPOLLOUT
-                    | EpollFlags::EPOLLRDHUP
-                    | EpollFlags::EPOLLET;
-                if self.readiness.watch(&tcp, flags).is_err() {
-                    self.record.begun -= 1;
-                    self.record.not_begun += 1;
-                    return;
-                }
-                self.under_way += 1;
-                let serial = number;
-                let at = now + self.end.flow.timeout;
-                self.deadlines.push_back(Deadline { at, socket: tcp.as_raw_fd() as usize, serial });
-                let stage = Stage::Connecting;
-                let descriptor = tcp.as_raw_fd();
-                self.open
-                    .insert(&descriptor, Session { tcp, stage, serial, since: now, octets: 0 });
-                self.record.most_held = self.record.most_held.max(self.open.count());
+        let local = SocketAddr::new(self.end.local, 0);
+        let mut remote = self.end.remote;
+        let begun = match self.end.flow.transport {
+            Transport::Tcp => {
+                let ports = u64::from(self.end.flow.ports());
+                remote.set_port(remote.port() + (number % ports) as u16);
+                starting::tcp(local, remote)
             }
-            Err(NotBegun::Tester) => self.record.not_begun += 1,
+            Transport::Udp => self.pairs.udp(local, remote, &self.hello),
+        };
+        let socket = match begun {
+            Ok(socket) => socket,
+            Err(NotBegun::Tester) => {
+                self.record.not_begun += 1;
+                return;
+            }
             Err(NotBegun::Failed(errno)) => {
                 self.record.begun += 1;
                 self.fail_handshake(errno);
+                return;
             }
+        };
+        let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
+        let (stage, flags) = match self.end.flow.transport {
+            Transport::Tcp => (Stage::Connecting, flags | EpollFlags::EPOLLOUT),
+            Transport::Udp => (Stage::Asked, flags),
+        };
+        if self.readiness.watch(&socket, flags).is_err() {
+            self.record.not_begun += 1;
+            return;
         }
+        self.record.begun += 1;
+        self.first = self.first.or(Some(now));
+        self.last = now;
+        self.under_way += 1;
+        let at = now + self.end.flow.timeout;
+        let descriptor = socket.as_raw_fd();
+        self.deadlines.push_back(Deadline { at, socket: descriptor as usize, serial: number });
+        let said = [0; hello::OCTETS];
+        let session = Session { socket, stage, serial: number, since: now, said, octets: 0 };
+        self.open.insert(&descriptor, session);
+        self.record.most_held = self.record.most_held.max(self.open.count());
     }
 
     fn take_event(&mut self, socket: usize, flags: EpollFlags, now: Nanos) {
         let Some(session) = self.open.get(socket) else { return };
         if session.stage == Stage::Connecting {
             if is_over(flags) {
-                let errno = getsockopt(&session.tcp, sockopt::SocketError).unwrap_or(0);
+                let errno = getsockopt(&session.socket, sockopt::SocketError).unwrap_or(0);
                 self.close(socket);
                 self.fail_handshake(Errno::from_raw(errno));
                 return;
@@ -278,55 +258,112 @@ impl<'a> Run<'a> {
             session.stage = Stage::Asked;
             self.record.handshakes.record(now.saturating_sub(session.since));
             let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
-            if send(session.tcp.as_raw_fd(), &self.hello, flags).is_err() {
+            if send(session.socket.as_raw_fd(), &self.hello, flags).is_err() {
                 self.close(socket);
                 self.record.failed.reset += 1;
                 return;
             }
         }
         if flags.contains(EpollFlags::EPOLLIN) || is_over(flags) {
-            self.read(socket);
+            while self.read(socket, now) {}
         }
     }
 
-    /// Reads an answer, or the connection's end.
-    fn read(&mut self, socket: usize) {
+    /// Reads a message, or the connection's end. False if there is nothing more to read.
+    fn read(&mut self, socket: usize, now: Nanos) -> bool {
+        let Some(session) = self.open.get(socket) else { return false };
+        match recv(
+            session.socket.as_raw_fd(),
+            &mut session.said[session.octets..],
+            MsgFlags::MSG_DONTWAIT,
+        ) {
+            Ok(octets) if octets > 0 => session.octets += octets,
+            Err(Errno::EAGAIN | Errno::EINTR) => return false,
+            Ok(_) => {
+                self.broken(socket, Errno::ECONNRESET, now);
+                return false;
+            }
+            Err(errno) => {
+                self.broken(socket, errno, now);
+                return false;
+            }
+        }
+        let whole = session.octets == hello::OCTETS;
+        if whole || self.end.flow.transport == Transport::Udp {
+            session.octets = 0;
+        }
+        match Hello::parse(&session.said) {
+            Some(said) if whole && said.identity == self.end.identity => {
+                self.take_message(socket, said.stream == FAR_ENDS, now);
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// Counts a connection that was reset or closed by another, or whose packet an ICMP error
+    /// answered.
+    fn broken(&mut self, socket: usize, errno: Errno, now: Nanos) {
         let Some(session) = self.open.get(socket) else { return };
-        let mut said = [0; hello::OCTETS];
-        let broken = match session.tcp.read(&mut said[session.octets..]) {
-            Ok(0) => true,
-            Ok(octets) => {
-                session.octets += octets;
-                false
+        let (stage, silent) = (session.stage, now.saturating_sub(session.since));
+        self.close(socket);
+        match (stage, self.end.flow.hold, self.end.flow.transport) {
+            // An idle connection that is torn down is none that failed to open.
+            (Stage::Held | Stage::AskedAgain, Hold::Idle, _) => self.silent_after(silent),
+            // It was counted as opened; that it no longer answers is counted at the end.
+            (Stage::Held | Stage::AskedAgain, ..) => {
+                self.record.opened -= 1;
+                self.record.failed.reset += 1;
             }
-            Err(e) => !is_pause(&e),
-        };
-        let stage = session.stage;
-        if broken {
-            self.close(socket);
-            match stage {
-                // It was counted as opened; that it no longer answers is counted at the end.
-                Stage::Held | Stage::AskedAgain => {
-                    self.record.opened -= 1;
-                    self.record.failed.reset += 1;
-                }
-                Stage::Asked | Stage::Connecting => self.record.failed.reset += 1,
-            }
-            return;
+            (Stage::Asked | Stage::Connecting, _, Transport::Udp) => self.fail_handshake(errno),
+            (Stage::Asked | Stage::Connecting, ..) => self.record.failed.reset += 1,
         }
-        if session.octets < hello::OCTETS {
-            return;
-        }
-        session.octets = 0;
+    }
+
+    fn silent_after(&mut self, silent: Nanos) {
+        let youngest = &mut self.record.youngest_silent;
+        *youngest = Some(youngest.map_or(silent, |other| other.min(silent)));
+    }
+
+    /// Takes an answer, or the far end's question.
+    fn take_message(&mut self, socket: usize, by_far_end: bool, now: Nanos) {
+        let Some(session) = self.open.get(socket) else { return };
+        let (stage, hold, udp) =
+            (session.stage, self.end.flow.hold, self.end.flow.transport == Transport::Udp);
         match stage {
-            Stage::Asked if self.end.flow.hold == Hold::UntilEnd => {
-                session.stage = Stage::Held;
-                self.record.opened += 1;
-                self.under_way -= 1;
-            }
             Stage::Asked => {
-                self.close(socket);
+                let took = now.saturating_sub(session.since);
+                session.since = now;
                 self.record.opened += 1;
+                if udp {
+                    self.record.handshakes.record(took);
+                }
+                if hold == Hold::Answered {
+                    self.close(socket);
+                    return;
+                }
+                session.stage = Stage::Held;
+                self.under_way -= 1;
+                if udp && hold == Hold::UntilEnd {
+                    let serial = session.serial;
+                    self.turns.push_back(Deadline { at: now + SPEAKS_EVERY, socket, serial });
+                }
+            }
+            Stage::Held | Stage::AskedAgain if self.end.flow.far_end_asks() => {
+                if !by_far_end {
+                    session.since = now;
+                    return;
+                }
+                let silent = now.saturating_sub(session.since);
+                if stage == Stage::Held {
+                    self.record.asked_again += 1;
+                }
+                if hold == Hold::Idle {
+                    let oldest = &mut self.record.oldest_alive;
+                    *oldest = Some(oldest.map_or(silent, |other| other.max(silent)));
+                }
+                self.close(socket);
+                self.record.still_answering += 1;
             }
             Stage::AskedAgain => {
                 self.close(socket);
@@ -336,12 +373,31 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Asks every held connection once more, at the load's end.
+    /// Lets held UDP flows speak whose turn has come, until the load's end.
+    fn speak(&mut self, now: Nanos) {
+        if now >= self.window.stop {
+            self.turns.clear();
+        }
+        while self.turns.front().is_some_and(|it| it.at <= now) {
+            let Some(turn) = self.turns.pop_front() else { return };
+            let Some(session) = self.open.get(turn.socket) else { continue };
+            if session.serial != turn.serial || session.stage != Stage::Held {
+                continue;
+            }
+            let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
+            // An error shows at the load's end.
+            let _ = send(session.socket.as_raw_fd(), &self.hello, flags);
+            self.turns.push_back(Deadline { at: now + SPEAKS_EVERY, ..turn });
+        }
+    }
+
+    /// Asks every held connection once more, at the load's end, or awaits the far end's question.
     fn ask_again(&mut self, now: Nanos) {
         if self.asked_again {
             return;
         }
         self.asked_again = true;
+        let far_end_asks = self.end.flow.far_end_asks();
         let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
         for socket in self.open.in_use() {
             let Some(session) = self.open.get(socket) else { continue };
@@ -349,11 +405,13 @@ impl<'a> Run<'a> {
                 continue;
             }
             self.record.asked_again += 1;
-            session.since = now;
             session.stage = Stage::AskedAgain;
-            let sent = send(session.tcp.as_raw_fd(), &self.hello, flags);
             self.awaited += 1;
-            if sent.is_err() {
+            if far_end_asks {
+                continue;
+            }
+            session.since = now;
+            if send(session.socket.as_raw_fd(), &self.hello, flags).is_err() {
                 self.close(socket);
                 self.record.opened -= 1;
                 self.record.failed.reset += 1;
@@ -371,10 +429,18 @@ impl<'a> Run<'a> {
             }
             match session.stage {
                 Stage::Connecting => self.record.failed.timed_out += 1,
-                Stage::Asked => self.record.failed.unanswered += 1,
+                Stage::Asked => self.unanswered(),
                 Stage::Held | Stage::AskedAgain => continue,
             }
             self.close(deadline.socket);
+        }
+    }
+
+    /// Counts a connection whose message nobody answered: a UDP flow's is its first packet.
+    const fn unanswered(&mut self) {
+        match self.end.flow.transport {
+            Transport::Tcp => self.record.failed.unanswered += 1,
+            Transport::Udp => self.record.failed.timed_out += 1,
         }
     }
 
@@ -398,44 +464,27 @@ impl<'a> Run<'a> {
 
     /// Counts what was still under way when the window closed.
     fn finish(mut self) -> SessionsRecord {
+        // The last of the far end's questions is that much later than the load's end.
+        let asking = Nanos::from_secs_f64(self.record.asked_again as f64 / ASKED_A_SECOND);
         for socket in self.open.in_use() {
-            match self.open.get(socket).map(|session| session.stage) {
-                Some(Stage::Connecting) => self.record.failed.timed_out += 1,
-                Some(Stage::Asked) => self.record.failed.unanswered += 1,
-                Some(Stage::AskedAgain) => {
+            let Some(session) = self.open.get(socket) else { continue };
+            let (stage, since) = (session.stage, session.since);
+            match stage {
+                Stage::Connecting => self.record.failed.timed_out += 1,
+                Stage::Asked => self.unanswered(),
+                Stage::AskedAgain if self.end.flow.hold == Hold::Idle => {
+                    self.silent_after((self.window.stop + asking).saturating_sub(since));
+                }
+                Stage::AskedAgain => {
                     self.record.opened -= 1;
                     self.record.failed.unanswered += 1;
                 }
-                Some(Stage::Held) | None => {}
+                Stage::Held => {}
             }
         }
         let first = self.first.unwrap_or(self.last);
         let beginning = self.last.saturating_sub(first);
         let handshakes = self.record.handshakes.compact();
         SessionsRecord { beginning, handshakes, ..self.record }
-    }
-}
-
-/// Begins a connection that is reset when it is closed.
-fn start(local: SocketAddr, remote: SocketAddr) -> Result<OwnedFd, NotBegun> {
-    let failed = |errno| match errno {
-        Errno::ECONNREFUSED
-        | Errno::EHOSTUNREACH
-        | Errno::ENETUNREACH
-        | Errno::EACCES
-        | Errno::EPERM => NotBegun::Failed(errno),
-        _ => NotBegun::Tester,
-    };
-    let family = if remote.is_ipv4() { AddressFamily::Inet } else { AddressFamily::Inet6 };
-    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    let fd = socket(family, SockType::Stream, flags, None).map_err(|_| NotBegun::Tester)?;
-    let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
-    setsockopt(&fd, sockopt::Linger, &at_once).map_err(|_| NotBegun::Tester)?;
-    // The port is chosen when the peer is known: one port then serves several of its ports.
-    setsockopt(&fd, sockopt::IpBindAddressNoPort, &true).map_err(|_| NotBegun::Tester)?;
-    bind(fd.as_raw_fd(), &SockaddrStorage::from(local)).map_err(|_| NotBegun::Tester)?;
-    match connect(fd.as_raw_fd(), &SockaddrStorage::from(remote)) {
-        Ok(()) | Err(Errno::EINPROGRESS | Errno::EINTR) => Ok(fd),
-        Err(errno) => Err(failed(errno)),
     }
 }

@@ -149,6 +149,8 @@ pub struct SessionLimits {
     pub per_second: u64,
     /// Burst of that limit's token bucket.
     pub burst: u32,
+    /// Silence after which a session is forgotten; 0 if none is.
+    pub idle: Nanos,
 }
 
 /// Token bucket of a policer or storm control: frames without a token are dropped.

@@ -135,6 +135,7 @@ pub(super) struct Sessions {
     pub table: Option<Spanned<u64>>,
     pub per_second: Option<Spanned<u64>>,
     pub burst: Option<Spanned<u32>>,
+    pub idle: Option<Spanned<Nanos>>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]

@@ -215,11 +215,17 @@ fn checked_sessions(sheet: &file::Sessions) -> Result<SessionLimits, ProfileErro
     if let Some(burst) = &sheet.burst {
         within(burst, &(1..=u32::MAX), "a burst of sessions")?;
     }
+    if let Some(idle) = &sheet.idle
+        && idle.get_ref().0 == 0
+    {
+        return fault(idle.span(), "sessions forgotten at once are none", "write it like \"30s\"");
+    }
     let number = |limit: &Option<Spanned<u64>>| limit.as_ref().map_or(0, |it| *it.get_ref());
     Ok(SessionLimits {
         table: number(&sheet.table),
         per_second: number(&sheet.per_second),
         burst: sheet.burst.as_ref().map_or(1, |burst| *burst.get_ref()),
+        idle: sheet.idle.as_ref().map_or(Nanos::ZERO, |idle| *idle.get_ref()),
     })
 }
 

@@ -1,12 +1,13 @@
 //! The sessions study on models with a known table of sessions, limit of new ones and delay.
 
-use measure::{FrameRate, Rate};
+use measure::{FrameRate, Nanos, Rate};
 use page::{Figure, Key, Metric, Verdict};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_pcg::Pcg64;
 use sim::{HostModel, VirtualTestbed};
 use study::sessions::{MostConnections, OpeningRate};
 use study::{Finding as _, SessionsSpec, SessionsTest};
+use trial::Transport;
 
 use crate::trials::profile;
 
@@ -92,6 +93,71 @@ fn what_a_device_adds_to_a_handshake_is_its_latency_there_and_back() {
     // The direct cable is as long as both of the device's.
     assert!((199_000.0..=203_000.0).contains(&value), "{value}");
     assert_eq!(added.verdict, Verdict::DeviceLimited, "{added:#?}");
+}
+
+fn of_udp(tests: &[SessionsTest], text: &str) -> Vec<Figure> {
+    let spec = SessionsSpec {
+        transport: Transport::Udp,
+        tests: tests.to_vec(),
+        most: MostConnections::known(20_000),
+        idle: Nanos::from_secs(40),
+        blocks: study::Blocks::known(6),
+        ..SessionsSpec::quick()
+    };
+    measure_by(&spec, 60_000.0, text)
+}
+
+#[test]
+fn how_long_an_idle_flow_lives_is_in_its_bracket() {
+    let mut rng = Pcg64::seed_from_u64(20_261_129);
+    for _ in 0..10 {
+        let life: f64 = 0.5 * 60_f64.powf(rng.random());
+        let figures =
+            of_udp(&[SessionsTest::Idle], &format!("sessions = {{ idle = \"{life:.3}s\" }}"));
+        let idle = only(&figures, Metric::IdleTime, "device");
+        let (low, high) = (idle.low.expect("some live"), idle.high.expect("some do not"));
+        let life = life * 1e9;
+        assert!(low <= life && life <= high && high - low < 0.03e9, "{life}: {low}…{high}");
+        assert_eq!(idle.verdict, Verdict::DeviceLimited, "{idle:#?}");
+        let cable = only(&figures, Metric::IdleTime, "bypass");
+        assert_eq!(cable.high, None, "{cable:#?}");
+    }
+}
+
+#[test]
+fn a_device_that_forgets_no_flow_has_at_least_the_longest_silence() {
+    let figures = of_udp(&[SessionsTest::Idle], "sessions = { idle = \"41s\" }");
+    let idle = only(&figures, Metric::IdleTime, "device");
+    let value = idle.value.expect("a value");
+    assert!(value > 39.9e9 && idle.high.is_none(), "{idle:#?}");
+    assert_eq!(idle.text(Key::Bound), Some("at-least"));
+    assert_ne!(idle.verdict, Verdict::DeviceLimited);
+}
+
+#[test]
+fn limits_of_udp_flows_are_the_devices() {
+    let limited = "sessions = { per_second = 5000, burst = 10, idle = \"30s\" }";
+    let figures = of_udp(&[SessionsTest::Rate, SessionsTest::Concurrent], limited);
+    let rate = only(&figures, Metric::ConnectionRate, "device");
+    let (low, high) = (rate.low.expect("one passed"), rate.high.expect("one failed"));
+    assert!(low <= 5005.0 && high >= 5000.0 && low >= 0.97 * 5000.0, "{low}…{high}");
+    assert_eq!(rate.verdict, Verdict::DeviceLimited, "{rate:#?}");
+    assert_eq!(rate.text(Key::Protocol), Some("udp"));
+    let figures = of_udp(&[SessionsTest::Concurrent], "sessions = { table = 3210 }");
+    let held = only(&figures, Metric::Connections, "device");
+    assert!(holds("at once", &held, 3210.0, 3210.0), "{held:#?}");
+    assert_eq!(held.verdict, Verdict::DeviceLimited, "{held:#?}");
+}
+
+#[test]
+fn flows_that_fill_the_table_are_no_limit_of_their_rate() {
+    let figures = of_udp(&[SessionsTest::Rate], "sessions = { table = 3000 }");
+    let rate = only(&figures, Metric::ConnectionRate, "device");
+    let low = rate.low.expect("one passed");
+    // In trials of two seconds.
+    assert!((1400.0..=1500.0).contains(&low) && rate.high.is_none(), "{rate:#?}");
+    assert_eq!(rate.text(Key::Bound), Some("at-least"));
+    assert_eq!(rate.verdict, Verdict::Undetermined, "{rate:#?}");
 }
 
 fn full() -> bool {

@@ -37,6 +37,7 @@ pub const fn better(metric: Metric) -> Option<Better> {
         | Metric::LongestRoundTrip
         | Metric::ConnectionRate
         | Metric::Connections
+        | Metric::IdleTime
         | Metric::Iops => Some(Better::More),
         Metric::Rtt
         | Metric::OneWayDelay

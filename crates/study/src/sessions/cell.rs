@@ -9,7 +9,7 @@ use crate::search::Seen;
 use crate::session::{Ask, Session, Tried};
 use crate::ways::Way;
 use trial::record::{FlowRecord, SessionsRecord};
-use trial::{Flow, FlowKind, Gate, Hold, Opening, Result, SessionRate, Sessions};
+use trial::{Flow, FlowKind, Gate, Hold, Opening, Result, SessionRate, Sessions, Transport};
 
 /// Handshakes and messages under way at once while a path is opened as fast as possible.
 const GREEDY: u32 = 1024;
@@ -28,6 +28,8 @@ pub(super) enum Load {
     Rate(f64),
     /// So many connections at once, opened at this rate.
     Held { count: u64, opening: f64 },
+    /// So many connections, opened evenly and then silent.
+    Idle { count: u64 },
 }
 
 /// Trial to run.
@@ -39,35 +41,38 @@ pub(super) struct Offer {
     pub(super) duration: Nanos,
     /// Number of earlier trials of the same kind, or the block.
     pub(super) before: u32,
+    /// Time before the load, in which the device forgets earlier flows.
+    pub(super) rest: Nanos,
 }
 
 impl Offer {
     fn flow(&self, spec: &SessionsSpec) -> Sessions {
-        let timeout = spec.timeout;
-        match self.load {
-            Load::Greedy => {
-                let opening = Opening::Greedy(GREEDY);
-                Sessions { opening, most: None, hold: Hold::Answered, timeout }
+        let (transport, timeout) = (spec.transport, spec.timeout);
+        let paced = |rate: f64| Opening::Paced(SessionRate(rate));
+        let (opening, most, hold) = match self.load {
+            Load::Greedy => (Opening::Greedy(GREEDY), None, Hold::Answered),
+            Load::Rate(rate) => (paced(rate), None, Hold::Answered),
+            Load::Held { count, opening } => (paced(opening), Some(count), Hold::UntilEnd),
+            Load::Idle { count } => {
+                let rate = count as f64 / self.duration.as_secs_f64();
+                (paced(rate), Some(count), Hold::Idle)
             }
-            Load::Rate(rate) => {
-                let opening = Opening::Paced(SessionRate(rate));
-                Sessions { opening, most: None, hold: Hold::Answered, timeout }
-            }
-            Load::Held { count, opening } => {
-                let opening = Opening::Paced(SessionRate(opening));
-                Sessions { opening, most: Some(count), hold: Hold::UntilEnd, timeout }
-            }
-        }
+        };
+        Sessions { transport, opening, most, hold, timeout }
     }
 
-    /// `connections rate 1000 /s`, `connections at once 2000`
-    fn label(&self) -> String {
+    /// `connections rate 1000 /s`, `udp flows concurrent 2000`
+    fn label(&self, transport: Transport) -> String {
         let load = match self.load {
             Load::Greedy => "greedy".to_owned(),
             Load::Rate(rate) => format!("{rate:.0} /s"),
-            Load::Held { count, .. } => format!("{count}"),
+            Load::Held { count, .. } | Load::Idle { count } => format!("{count}"),
         };
-        format!("connections {} {load}", self.test.as_str())
+        let what = match transport {
+            Transport::Tcp => "connections",
+            Transport::Udp => "udp flows",
+        };
+        format!("{what} {} {load}", self.test.as_str())
     }
 
     fn load(&self, spec: &SessionsSpec) -> Nanos {
@@ -75,21 +80,22 @@ impl Offer {
             Load::Held { count, opening } => {
                 Nanos::from_secs_f64(count as f64 / opening) + spec.hold
             }
-            Load::Greedy | Load::Rate(_) => self.duration,
+            Load::Greedy | Load::Rate(_) | Load::Idle { .. } => self.duration,
         }
     }
 
     /// Runs the trial.
     pub(super) fn run(&self, spec: &SessionsSpec, session: &mut Session<'_>) -> Result<Tried> {
         let held = match self.load {
-            Load::Held { count, .. } => count as f64,
+            Load::Held { count, .. } | Load::Idle { count } => count as f64,
             Load::Greedy | Load::Rate(_) => 0.0,
         };
         // The last handshakes must be able to time out, and held connections to answer.
         session.residual = spec.timeout + CLOSING + Nanos::from_secs_f64(held / ASKED_A_SECOND);
         let flow = Flow::measured(session.ways.pair(self.way), FlowKind::Sessions(self.flow(spec)));
+        session.rest = self.rest;
         session.run(Ask {
-            label: self.label() + &session.ways.label(self.way),
+            label: self.label(spec.transport) + &session.ways.label(self.way),
             way: self.way,
             block: self.before,
             duration: self.load(spec),

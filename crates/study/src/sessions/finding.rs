@@ -1,11 +1,12 @@
-//! Findings of the sessions study by path: the rate of new connections, the number at once, and the
-//! time of a handshake.
+//! Findings of the sessions study by path: the rate of new connections, the number at once, how
+//! long idle ones are remembered, and the time of a handshake.
 //!
 //! Owns the structure of the result and the order of its rows. Never computes a value: `rows` does.
 
 use std::cmp::Reverse;
 
 use page::{Figure, Key, phrase};
+use trial::Transport;
 use trial::record::Failures;
 
 use crate::view::{Place, values};
@@ -13,6 +14,8 @@ use crate::view::{Place, values};
 /// Result of the sessions study.
 #[derive(Debug)]
 pub struct SessionsFinding {
+    /// Protocol of the connections.
+    pub(super) transport: Transport,
     /// Paths, the devices' before the direct cables'.
     pub(super) cases: Vec<SessionsCase>,
 }
@@ -27,6 +30,8 @@ pub(super) struct SessionsCase {
     pub(super) rate: Option<Limit>,
     /// Connections at once.
     pub(super) held: Option<Limit>,
+    /// Longest silence of a connection that is still known.
+    pub(super) idle: Option<Limit>,
     /// Time of a handshake.
     pub(super) handshake: Option<Figure>,
     /// What the device adds to it; `None` without a direct cable.
@@ -39,6 +44,8 @@ pub(super) struct Limit {
     pub(super) figure: Figure,
     /// Failed connections of the loads that did not pass.
     pub(super) failed: Failures,
+    /// True if the flows beyond a rate may fill the device's table.
+    pub(super) filled: bool,
 }
 
 /// Number of connections that failed in one way.
@@ -63,10 +70,14 @@ pub(super) fn ways_of_failing(failed: &Failures) -> impl Iterator<Item = WayOfFa
 
 impl Limit {
     /// Wording of the ways, the commonest first: `SYNs without an answer; reset later`.
-    pub(super) fn failures_in_words(&self) -> String {
+    pub(super) fn failures_in_words(&self, transport: Transport) -> String {
         let mut ways: Vec<WayOfFailing> = ways_of_failing(&self.failed).collect();
         ways.sort_by_key(|way| Reverse(way.count));
-        let words = ways.iter().map(|way| phrase::code(&Key::FailedBy, way.code));
+        let words = ways.iter().map(|way| match (transport, way.code) {
+            (Transport::Udp, "timed-out") => "first packets without an answer".to_owned(),
+            (Transport::Udp, "refused") => "first packets answered by an ICMP error".to_owned(),
+            _ => phrase::code(&Key::FailedBy, way.code),
+        });
         words.collect::<Vec<_>>().join("; ")
     }
 }
@@ -80,6 +91,6 @@ impl SessionsFinding {
 
 values! {
     SessionsFinding: cases;
-    SessionsCase: rate, held, handshake, added;
+    SessionsCase: rate, held, idle, handshake, added;
     Limit: figure;
 }

@@ -3,7 +3,7 @@
 //! Owns its options. Anything left open follows from the profile.
 
 use serde::Deserialize;
-use trial::PortRef;
+use trial::{PortRef, Transport};
 
 use super::spec::{MostConnections, OpeningRate, SessionsSpec, SessionsTest};
 use crate::request::given::{Given, RefusedAt, choice, ranged_values, set, value};
@@ -15,6 +15,12 @@ choice! { SessionsTest:
     Rate "rate" "New connections a second, each with one message answered";
     Concurrent "concurrent" "Connections at once, each of which still answers at the end";
     Handshake "handshake" "Time of a handshake, and what the device adds to it";
+    Idle "idle" "Longest silence after which the far end's packets are still let in";
+}
+
+choice! { Transport:
+    Tcp "tcp" "TCP connections";
+    Udp "udp" "UDP flows";
 }
 
 ranged_values! { MostConnections OpeningRate }
@@ -23,7 +29,10 @@ ranged_values! { MostConnections OpeningRate }
 #[derive(Debug, Clone, Default, clap::Args, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Sessions {
-    /// Tests to carry out [default: rate,concurrent,handshake]
+    /// Protocol of the connections [default: tcp]
+    #[arg(short, long)]
+    pub protocol: Option<Given<Transport>>,
+    /// Tests to carry out [default: rate,concurrent,handshake; udp: idle too]
     #[arg(long = "test", value_name = "LIST", value_delimiter = ',')]
     pub tests: Vec<Given<SessionsTest>>,
     /// Most connections at once to try [default: 100000]
@@ -42,6 +51,12 @@ pub struct Sessions {
     /// Time for which all connections are held at once [default: 0.5; strict 10]
     #[arg(long, value_name = "S")]
     pub hold: Option<Given<Duration>>,
+    /// Longest silence that the test idle tries [default: 150]
+    #[arg(long, value_name = "S")]
+    pub idle: Option<Given<Duration>>,
+    /// Time in which the device forgets UDP flows [default: as the test idle finds it, else 31]
+    #[arg(long, value_name = "S")]
+    pub rest: Option<Given<Duration>>,
     /// Time after which a handshake or an answer counts as timed out [default: 0.9]
     #[arg(long, value_name = "S")]
     pub timeout: Option<Given<Duration>>,
@@ -76,6 +91,8 @@ impl StudyRequest for Sessions {
         let mut spec = if strict { SessionsSpec::strict() } else { SessionsSpec::quick() };
         spec.subjects = subjects::resolve(&self.devices, &self.variants, testbed)?;
         spec.between = Between::one_pair(value(&self.from), value(&self.to));
+        set(&mut spec.transport, &self.protocol);
+        spec.tests = SessionsTest::defaults(spec.transport);
         if !self.tests.is_empty() {
             spec.tests = self.tests.iter().map(|given| given.value).collect();
         }
@@ -85,6 +102,8 @@ impl StudyRequest for Sessions {
         set(&mut spec.final_duration, &self.final_duration);
         spec.final_duration = spec.final_duration.max(spec.duration);
         set(&mut spec.hold, &self.hold);
+        set(&mut spec.idle, &self.idle);
+        set(&mut spec.rest, &self.rest);
         set(&mut spec.timeout, &self.timeout);
         set(&mut spec.precision, &self.precision);
         set(&mut spec.blocks, &self.blocks);

@@ -11,7 +11,7 @@ use super::{SessionsSpec, SessionsTest};
 use crate::rows::Row;
 use crate::verdict::{Delays, Evidence, RateEvidence, Rates};
 use crate::ways::{Way, Ways};
-use page::{Caveat, Figure, Key, Metric, Unit};
+use page::{Caveat, Figure, Key, Metric, Unit, Verdict};
 use trial::record::Failures;
 
 impl SessionsFinding {
@@ -29,11 +29,12 @@ impl SessionsFinding {
                 cable: all.iter().position(|other| Some(*other) == bypass),
                 rate: rows.rate(),
                 held: rows.largest_number(),
+                idle: rows.longest_silence(),
                 handshake: rows.handshake(),
                 added: rows.added(),
             }
         };
-        Self { cases: all.iter().map(case).collect() }
+        Self { transport: spec.transport, cases: all.iter().map(case).collect() }
     }
 }
 
@@ -50,7 +51,7 @@ impl CaseRows<'_> {
     fn row(&self, test: SessionsTest) -> Row {
         let mut row = Row::for_path(self.ways, self.way, self.spec.profile);
         row.set(Key::Test, test.as_str());
-        row.set(Key::Protocol, "tcp");
+        row.set(Key::Protocol, self.spec.transport.protocol().as_str());
         row.set(Key::Timeout, self.spec.timeout.0);
         row
     }
@@ -74,6 +75,13 @@ impl CaseRows<'_> {
         Some(self.limit(own, self.cable.held.as_ref(), row, metric, unit))
     }
 
+    fn longest_silence(&self) -> Option<Limit> {
+        let own = self.own.idle.as_ref()?;
+        let row = self.row(SessionsTest::Idle);
+        let (metric, unit) = (Metric::IdleTime, Unit::Nanoseconds);
+        Some(self.limit(own, self.cable.idle.as_ref(), row, metric, unit))
+    }
+
     /// Figure of a search: the highest load that passed. The interval is the search's bracket; a
     /// load beyond the tester is no upper bound.
     fn limit(
@@ -87,7 +95,9 @@ impl CaseRows<'_> {
         let bypass = cable.filter(|cable| cable.low.is_some()).map(Searched::bracket);
         let rates = Rates::Brackets { device: own.bracket(), bypass };
         let evidence = Evidence::Rate(RateEvidence::new(rates, own.driven()));
-        row.verdict = self.ways.judge(self.way, &evidence);
+        // What the number of flows limits says nothing of their rate.
+        row.verdict =
+            if own.filled { Verdict::Undetermined } else { self.ways.judge(self.way, &evidence) };
         row.n = own.trials;
         row.note(&own.noted);
         row.set(Key::Interval, page::BRACKET);
@@ -102,7 +112,7 @@ impl CaseRows<'_> {
         }
         let mut figure = row.single(metric, unit, own.low);
         (figure.low, figure.high) = (own.low, own.high);
-        Limit { figure, failed: own.failed }
+        Limit { figure, failed: own.failed, filled: own.filled }
     }
 
     fn handshake(&self) -> Option<Figure> {

@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 
 use super::cell::{self, Load, Offer};
 use super::finding::SessionsFinding;
-use super::search::{self, Filling, Searched};
+use super::search::{self, Filling, Pace, Searched};
 use super::{SessionsSpec, SessionsTest};
 use crate::Noted;
 use crate::session::Session;
 use crate::ways::Way;
-use trial::{Result, Testbed};
+use measure::Nanos;
+use trial::{Result, Testbed, Transport};
 
 /// Factor above a device's value up to which its direct cable is searched: the verdict only asks if
 /// the tester is clearly faster without the device.
@@ -21,11 +22,18 @@ const HEADROOM: f64 = 2.0;
 /// Handshakes a second whose time is measured: far below what a host or a device opens.
 const UNHURRIED: f64 = 200.0;
 
+/// Shortest time for which a direct cable's connections are silent.
+const SHORTEST_IDLE: Nanos = Nanos::from_secs(2);
+
+/// Time beyond the longest silence of UDP flows after which none is remembered.
+const FORGOTTEN: Nanos = Nanos::from_secs(1);
+
 /// Results of the trials on one path.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Data {
     pub(super) rate: Option<Searched>,
     pub(super) held: Option<Searched>,
+    pub(super) idle: Option<Searched>,
     /// Median handshake by block, in nanoseconds.
     pub(super) handshakes: BTreeMap<u32, f64>,
     pub(super) count: u64,
@@ -47,12 +55,21 @@ impl SessionsSpec {
                 let all = sharing.iter().filter_map(|own| data.get(own).and_then(of));
                 all.filter_map(|own| own.high.or(own.low)).max_by(f64::total_cmp)
             };
-            let (most_rate, most_held) =
-                (beside(|own| own.rate.as_ref()), beside(|own| own.held.as_ref()));
+            let most_rate = beside(|own| own.rate.as_ref());
+            let most_held = beside(|own| own.held.as_ref());
+            let most_idle = beside(|own| own.idle.as_ref());
             let mut own = Data::default();
+            if self.wants(SessionsTest::Idle) {
+                let longest = most_idle.map_or(self.idle, |idle| {
+                    self.idle.min(Nanos((idle * HEADROOM) as u64)).max(SHORTEST_IDLE)
+                });
+                own.idle = Some(search::idle(self, &mut session, way, longest)?);
+            }
+            let forgets = own.idle.as_ref().and_then(|idle| Some(Nanos(idle.high? as u64)));
+            let rest = forgets.map_or(self.rest, |time| time + FORGOTTEN);
             if self.wants(SessionsTest::Rate) {
                 let ceiling = most_rate.map_or(f64::INFINITY, |rate| rate * HEADROOM);
-                own.rate = Some(search::rate(self, &mut session, way, ceiling)?);
+                own.rate = Some(search::rate(self, &mut session, way, Pace { ceiling, rest })?);
             }
             if self.wants(SessionsTest::Concurrent) {
                 let most = most_held.map_or(self.most.get(), |held| {
@@ -62,8 +79,12 @@ impl SessionsSpec {
                     .first()
                     .and_then(|device| data.get(device)?.held.as_ref()?.opening)
                     .unwrap_or_else(|| search::opening(self, own.rate.as_ref()));
-                let found = search::concurrent(self, &mut session, way, Filling { most, opening })?;
-                own.held = Some(found);
+                let full = self.transport == Transport::Udp
+                    && (own.rate.is_some() || own.idle.is_some())
+                    && session.ways.subject(way).is_some();
+                let rest = if full { rest } else { Nanos::ZERO };
+                let filling = Filling { most, rest, opening };
+                own.held = Some(search::concurrent(self, &mut session, way, filling)?);
             }
             data.insert(way, own);
         }
@@ -79,7 +100,8 @@ impl SessionsSpec {
         let ways = session.ways.all();
         session.in_blocks(self.blocks, 1, &ways, |session, block, (_, way)| {
             let (test, load) = (SessionsTest::Handshake, Load::Rate(rate));
-            let offer = Offer { way, test, load, duration: self.duration, before: block };
+            let rest = Nanos::ZERO;
+            let offer = Offer { way, test, load, duration: self.duration, before: block, rest };
             let tried = offer.run(self, session)?;
             let own = data.entry(way).or_default();
             own.noted.observe(&tried);

@@ -11,7 +11,7 @@ use crate::{
     BLOCKS, Between, Blocks, Estimate, Known, Needs, Precision, Profile, SpecProblem, TRIES, Tries,
     problem,
 };
-use trial::{Offloads, Protocol, Subject, Topology};
+use trial::{Offloads, Subject, Topology, Transport};
 
 measure::ranged! {
     /// Most connections at once that the search tries.
@@ -26,6 +26,16 @@ const SEARCH_TRIALS: u64 = 14;
 /// Rate at which the estimate expects connections to be opened.
 const USUAL_RATE: f64 = 5_000.0;
 
+/// Silence beyond the two minutes that RFC 4787 §4.3 asks of NATs for UDP.
+const fn longest_idle() -> Nanos {
+    Nanos::from_secs(150)
+}
+
+/// Longer than Linux remembers a UDP flow of one packet each way (`nf_conntrack_udp_timeout`).
+const fn usual_rest() -> Nanos {
+    Nanos::from_secs(31)
+}
+
 /// Request of the sessions study, fully resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SessionsSpec {
@@ -34,6 +44,9 @@ pub struct SessionsSpec {
     /// Pair of ports; if not named, those of the first hosts.
     #[serde(default, skip_serializing_if = "Between::is_open")]
     pub between: Between,
+    /// Protocol of the connections.
+    #[serde(default, skip_serializing_if = "Transport::is_tcp")]
+    pub transport: Transport,
     /// Tests to carry out.
     pub tests: Vec<SessionsTest>,
     /// Most connections at once that the search tries.
@@ -47,6 +60,12 @@ pub struct SessionsSpec {
     pub final_duration: Nanos,
     /// Time for which all connections are held open at once.
     pub hold: Nanos,
+    /// Longest silence that the test of idle connections tries.
+    #[serde(default = "longest_idle")]
+    pub idle: Nanos,
+    /// Time in which a device forgets UDP flows, if the test of idle ones does not find it.
+    #[serde(default = "usual_rest")]
+    pub rest: Nanos,
     /// Time after which a handshake or an answer counts as timed out.
     pub timeout: Nanos,
     /// Width of a search's last bracket, relative to its upper end.
@@ -69,11 +88,29 @@ pub enum SessionsTest {
     Concurrent,
     /// Time of a handshake at a low rate.
     Handshake,
+    /// Longest silence of a connection that the device still knows.
+    Idle,
 }
 
 impl SessionsTest {
-    /// All tests.
-    pub const ALL: [Self; 3] = [Self::Rate, Self::Concurrent, Self::Handshake];
+    /// Tests of TCP connections, if none are named, and of UDP flows: these begin with how long a
+    /// device remembers them.
+    pub const TCP: [Self; 3] = [Self::Rate, Self::Concurrent, Self::Handshake];
+    /// See [`Self::TCP`].
+    pub const UDP: [Self; 4] = [Self::Idle, Self::Rate, Self::Concurrent, Self::Handshake];
+
+    /// Tests of a protocol's connections, if none are named.
+    pub fn defaults(transport: Transport) -> Vec<Self> {
+        match transport {
+            Transport::Tcp => Self::TCP.to_vec(),
+            Transport::Udp => Self::UDP.to_vec(),
+        }
+    }
+
+    /// True for a search, whose number of trials is not known before.
+    const fn is_search(self) -> bool {
+        matches!(self, Self::Rate | Self::Concurrent)
+    }
 
     /// Name in rows and labels.
     pub const fn as_str(self) -> &'static str {
@@ -81,6 +118,7 @@ impl SessionsTest {
             Self::Rate => "rate",
             Self::Concurrent => "concurrent",
             Self::Handshake => "handshake",
+            Self::Idle => "idle",
         }
     }
 }
@@ -94,12 +132,15 @@ impl SessionsSpec {
         Self {
             subjects: Vec::new(),
             between: Between::default(),
-            tests: SessionsTest::ALL.to_vec(),
+            transport: Transport::Tcp,
+            tests: SessionsTest::defaults(Transport::Tcp),
             most: MostConnections::known(100_000),
             opening: None,
             duration: Nanos::from_secs(1),
             final_duration: Nanos::from_secs(2),
             hold: Nanos::from_millis(500),
+            idle: longest_idle(),
+            rest: usual_rest(),
             timeout: Nanos::from_millis(900),
             precision: Precision::known(0.02),
             blocks: BLOCKS,
@@ -127,11 +168,19 @@ impl SessionsSpec {
         let opening = self.opening.map_or(USUAL_RATE, OpeningRate::get);
         let filling = Nanos::from_secs_f64(self.most.get() as f64 / 2.0 / opening);
         let of = |test: &SessionsTest| match test {
-            SessionsTest::Rate => trial(self.duration) * (SEARCH_TRIALS * ways),
+            SessionsTest::Rate => match self.transport {
+                Transport::Tcp => trial(self.duration) * (SEARCH_TRIALS * ways),
+                // Then the load that failed once more, and as many flows opened slowly.
+                Transport::Udp => {
+                    let confirmed = self.rest * 2 + self.final_duration * 11;
+                    (trial(self.duration) * SEARCH_TRIALS + trial(confirmed)) * ways
+                }
+            },
             SessionsTest::Concurrent => trial(filling + self.hold) * (SEARCH_TRIALS * ways),
             SessionsTest::Handshake => trial(self.duration) * (u64::from(self.blocks.get()) * ways),
+            SessionsTest::Idle => trial(self.idle) * ways,
         };
-        let searching = self.tests.iter().any(|test| *test != SessionsTest::Handshake);
+        let searching = self.tests.iter().any(|test| test.is_search());
         Estimate { searching, ..self.tests.iter().map(of).sum() }
     }
 
@@ -141,13 +190,14 @@ impl SessionsSpec {
         problem::lasts(self.duration)?;
         problem::lasts(self.final_duration)?;
         problem::lasts(self.timeout)?;
+        problem::lasts(self.idle)?;
         let Some(topology) = known.topology else { return Ok(()) };
         self.ways(topology).map(drop)
     }
 
     /// See [`crate::StudySpec::needs`].
     pub fn needs(&self) -> Needs {
-        let (offloads, protocols) = (Self::OFFLOADS, vec![Protocol::Tcp]);
+        let (offloads, protocols) = (Self::OFFLOADS, vec![self.transport.protocol()]);
         Needs { connections: true, offloads, protocols, ..Needs::default() }
     }
 

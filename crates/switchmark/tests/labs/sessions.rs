@@ -1,5 +1,5 @@
-//! `sessions` through a router whose limits nftables sets: the rate of new connections and their
-//! number at once are known.
+//! `sessions` through a router whose limits nftables and conntrack set: the rate of new connections
+//! or UDP flows, their number at once, and how long idle flows live are known.
 //!
 //! Owns the bed, h1 – r – h2 with a direct cable beside, and the brackets. Needs root, iproute2 and
 //! nft.
@@ -31,8 +31,12 @@ struct Bed {
     _spaces: Spaces,
 }
 
-/// Builds the bed, with one rule for forwarded connections.
-fn bed(scratch: &Scratch, rule: &str) -> Bed {
+/// Seconds for which the router remembers a UDP flow of one packet each way.
+const LIFE: f64 = 3.0;
+
+/// Builds the bed, whose router drops new connections of a protocol by a rule. Of UDP, only the
+/// first host may open any, and each is remembered for `life` seconds.
+fn bed(scratch: &Scratch, protocol: &str, rule: &str, life: f64) -> Bed {
     let spaces = Spaces::new(&["h1", "r", "h2"]);
     cable(("h1", "eth1", "198.18.1.2/24"), ("r", "p1", "198.18.1.1/24"));
     cable(("r", "p2", "198.18.2.1/24"), ("h2", "eth1", "198.18.2.2/24"));
@@ -44,9 +48,12 @@ fn bed(scratch: &Scratch, rule: &str) -> Bed {
     }
     let inside = ["netns", "exec", &space("r")];
     ip(&[&inside[..], &["sysctl", "-qw", "net.ipv4.ip_forward=1"]].concat());
+    let life = format!("net.netfilter.nf_conntrack_udp_timeout={life}");
+    ip(&[&inside[..], &["sysctl", "-qw", &life]].concat());
     let table = format!(
         "table ip limits {{ chain forward {{ type filter hook forward priority 0; \
-         meta l4proto tcp ct state new {rule} drop; }}\n}}\n"
+         meta l4proto {protocol} ct state new {rule} drop;\n\
+         meta l4proto udp iifname \"p2\" ct state new drop; }}\n}}\n"
     );
     let rules = scratch.path("rules.nft");
     std::fs::write(&rules, table).expect("rules");
@@ -105,35 +112,71 @@ fn assert_held(row: &Value, least: f64, most: f64) {
     assert_ne!(row["verdict"], "tester", "{row:#}");
 }
 
+fn rate_over(limit: f64) -> String {
+    format!("limit rate over {limit}/second burst {BURST} packets")
+}
+
 /// Searches a limit of the rate, and holds the bracket against it.
-fn find_rate(scratch: &Scratch, limit: f64, assert: fn(&Value, f64, f64)) {
-    let bed = bed(scratch, &format!("limit rate over {limit}/second burst {BURST} packets"));
+fn find_rate(protocol: &str, limit: f64, assert: fn(&Value, f64, f64)) {
+    let scratch = &Scratch::new("sessions-rate");
+    let bed = bed(scratch, protocol, &rate_over(limit), LIFE);
     let time = FINAL_S.to_string();
-    let args = ["--test", "rate", "-t", "1", "--final-time", &time, "--precision", "0.02"];
+    let rest = (LIFE + 1.0).to_string();
+    let args =
+        ["-p", protocol, "--test", "rate", "-t", "1", "--final-time", &time, "--rest", &rest];
     let row = measure(scratch, &bed, "connection_rate", &args);
     assert(&row, limit * (1.0 - WIDTH), (limit + BURST / FINAL_S) * (1.0 + WIDTH));
 }
 
 /// Searches a limit of the number at once, and holds the bracket against it.
-fn find_count(scratch: &Scratch, limit: f64, assert: fn(&Value, f64, f64)) {
-    let bed = bed(scratch, &format!("ct count over {limit}"));
-    let args = ["--test", "concurrent", "--most", "20000", "--opening", "4000", "--hold", "300ms"];
+fn find_count(protocol: &str, limit: f64, assert: fn(&Value, f64, f64)) {
+    let scratch = &Scratch::new("sessions-count");
+    let bed = bed(scratch, protocol, &format!("ct count over {limit}"), LIFE);
+    let held = ["--test", "concurrent", "--most", "20000", "--opening", "4000", "--hold", "300ms"];
+    let args = [&["-p", protocol][..], &held].concat();
     let row = measure(scratch, &bed, "connections", &args);
     assert(&row, limit * (1.0 - WIDTH), limit * (1.0 + WIDTH));
+}
+
+/// Searches how long the router remembers idle flows.
+fn find_life(life: f64) {
+    let scratch = Scratch::new("sessions-idle");
+    let bed = bed(&scratch, "udp", "ct count over 60000", life);
+    let longest = (2.0 * life).to_string();
+    let args = ["-p", "udp", "--test", "idle", "--idle", &longest];
+    let row = measure(&scratch, &bed, "idle_time", &args);
+    let [low, high] = ["low", "high"].map(|end| row[end].as_f64().expect("an end") / 1e9);
+    // The kernel counts in ticks; the machine may be late.
+    assert!(low <= life + 0.1 && high >= life - 0.1 && high - low < 0.5, "{life}: {low}…{high}");
+    assert_eq!(row["verdict"], "device", "{row:#}");
 }
 
 #[test]
 fn a_limit_of_new_connections_is_found() {
     const TEST: &str = "a_limit_of_new_connections_is_found";
     let Some(_alone) = alone(TEST, &["ip", "nft", "sysctl"]) else { return };
-    find_rate(&Scratch::new("sessions-rate"), RATE, assert_limit);
+    find_rate("tcp", RATE, assert_limit);
 }
 
 #[test]
 fn a_limit_of_connections_at_once_is_found() {
     const TEST: &str = "a_limit_of_connections_at_once_is_found";
     let Some(_alone) = alone(TEST, &["ip", "nft", "sysctl"]) else { return };
-    find_count(&Scratch::new("sessions-count"), COUNT, assert_limit);
+    find_count("tcp", COUNT, assert_limit);
+}
+
+#[test]
+fn a_limit_of_udp_flows_at_once_is_found() {
+    const TEST: &str = "a_limit_of_udp_flows_at_once";
+    let Some(_alone) = alone(TEST, &["ip", "nft", "sysctl"]) else { return };
+    find_count("udp", COUNT, assert_limit);
+}
+
+#[test]
+fn how_long_an_idle_udp_flow_lives_is_found() {
+    const TEST: &str = "how_long_an_idle_udp_flow_lives";
+    let Some(_alone) = alone(TEST, &["ip", "nft", "sysctl"]) else { return };
+    find_life(LIFE);
 }
 
 #[test]
@@ -147,10 +190,15 @@ fn random_limits_of_a_router_are_found() {
     let mut rng = Pcg64::seed_from_u64(20_261_128);
     for number in 0..4 {
         let rate = 200.0 * 15_f64.powf(rng.random());
-        println!("{number}: {} connections/s", rate.round());
-        find_rate(&Scratch::new("sessions-rates"), rate.round(), assert_held);
         let count = 1_000.0 * 8_f64.powf(rng.random());
-        println!("{number}: {} at once", count.round());
-        find_count(&Scratch::new("sessions-counts"), count.round(), assert_held);
+        for protocol in ["tcp", "udp"] {
+            println!("{number}: {} new a second, {protocol}", rate.round());
+            find_rate(protocol, rate.round(), assert_held);
+            println!("{number}: {} at once, {protocol}", count.round());
+            find_count(protocol, count.round(), assert_held);
+        }
+        let life = 2.0 * 10_f64.powf(rng.random());
+        println!("{number}: {} s", life.round());
+        find_life(life.round());
     }
 }

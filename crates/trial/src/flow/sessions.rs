@@ -1,7 +1,9 @@
-//! Flows of TCP connections: how many are opened each second, and how long each is held. Data only.
+//! Flows of connections: how many are opened each second, and how long each is held. Data only.
 
 use measure::Nanos;
 use serde::{Deserialize, Serialize};
+
+use super::Protocol;
 
 /// Largest number of connections of one flow. Each takes a few KiB of kernel memory at both ends.
 pub const MOST_SESSIONS: u64 = 1_000_000;
@@ -9,15 +11,25 @@ pub const MOST_SESSIONS: u64 = 1_000_000;
 /// Largest number of new connections a second that a flow may ask for.
 pub const FASTEST_OPENING: SessionRate = SessionRate(1_000_000.0);
 
+/// Silence after which a held UDP flow speaks again: a third of Linux's shortest time-out.
+pub const SPEAKS_EVERY: Nanos = Nanos::from_secs(10);
+
 /// Connections of one listening port that a flow holds at most. A client address has about 28,000
 /// ports to one port of a server (`ip_local_port_range`), and some of them may be taken.
 const SESSIONS_OF_A_PORT: u64 = 20_000;
 
-/// TCP connections from one port to another (after RFC 9411 §7.2 and §7.5, without HTTP): each is
+/// Listening ports of UDP flows that are not held: each flow has addresses and ports of its own.
+const PORTS_OF_NEW_FLOWS: u16 = 64;
+
+/// Connections from one port to another (after RFC 9411 §7.2 and §7.5, without HTTP). One of TCP is
 /// a handshake, one small message each way, and a close by reset, so that none leaves an entry in
-/// TIME_WAIT at the tester.
+/// TIME_WAIT at the tester. One of UDP is the two messages alone, between two ports that no other
+/// flow of the trial has; nothing tells a device that it is over.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Sessions {
+    /// Protocol of the connections.
+    #[serde(default, skip_serializing_if = "Transport::is_tcp")]
+    pub transport: Transport,
     /// Schedule of the new connections.
     pub opening: Opening,
     /// Largest number of connections to open; `None` if only the load's end is the limit.
@@ -39,9 +51,46 @@ impl Sessions {
 
     /// Number of listening ports of the flow.
     pub const fn ports(&self) -> u16 {
-        match (self.hold, self.most) {
-            (Hold::UntilEnd, Some(most)) => Self::ports_for(most),
+        match (self.hold, self.most, self.transport) {
+            (Hold::UntilEnd | Hold::Idle, Some(most), _) => Self::ports_for(most),
+            (Hold::Answered, _, Transport::Udp) => PORTS_OF_NEW_FLOWS,
             _ => 1,
+        }
+    }
+
+    /// True if the far end speaks first at the load's end: what arrives then shows that the device
+    /// still knows the connection, and does not make it anew.
+    pub const fn far_end_asks(&self) -> bool {
+        match self.hold {
+            Hold::Answered => false,
+            Hold::UntilEnd => matches!(self.transport, Transport::Udp),
+            Hold::Idle => true,
+        }
+    }
+}
+
+/// Protocol of connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// TCP.
+    #[default]
+    Tcp,
+    /// UDP: a connection is whatever has the same addresses and ports.
+    Udp,
+}
+
+impl Transport {
+    /// True for TCP.
+    pub const fn is_tcp(&self) -> bool {
+        matches!(self, Self::Tcp)
+    }
+
+    /// Protocol by its general name.
+    pub const fn protocol(self) -> Protocol {
+        match self {
+            Self::Tcp => Protocol::Tcp,
+            Self::Udp => Protocol::Udp,
         }
     }
 }
@@ -66,6 +115,9 @@ pub struct SessionRate(pub f64);
 pub enum Hold {
     /// Closed once its message is answered.
     Answered,
-    /// Held until the load's end, and asked once more then.
+    /// Held until the load's end, and asked once more then. UDP flows speak every few seconds
+    /// meanwhile, so that a device has no reason to forget them.
     UntilEnd,
+    /// Held in silence until the load's end, and asked by the far end then.
+    Idle,
 }

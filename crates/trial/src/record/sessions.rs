@@ -30,12 +30,22 @@ pub struct SessionsRecord {
     pub asked_again: u64,
     /// Held connections that answered then.
     pub still_answering: u64,
-    /// Times from a SYN's hand-over to the completed handshake, on the opener's clock.
+    /// Longest silence of an idle connection after which the far end's question still arrived;
+    /// `None` if none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oldest_alive: Option<Nanos>,
+    /// Shortest silence after which it arrived no more, or after which the connection was reset;
+    /// `None` if all were alive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub youngest_silent: Option<Nanos>,
+    /// Times from a SYN's hand-over to the completed handshake, or from a UDP flow's message to its
+    /// answer, on the opener's clock.
     pub handshakes: Histogram,
     /// Connections that the far end accepted.
     pub accepted: u64,
     /// Connections that the far end's kernel dropped because its program accepted too slowly
-    /// (`ListenDrops`), and refusals to accept for want of a descriptor.
+    /// (`ListenDrops`), and refusals to accept for want of a descriptor; of UDP, messages that its
+    /// sockets dropped.
     pub listen_drops: u64,
     /// Rejected connections of others at the far end.
     #[serde(default)]
@@ -45,13 +55,14 @@ pub struct SessionsRecord {
 /// Failed connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Failures {
-    /// SYN answered by a reset (RFC 9293 §3.5.2).
+    /// First packet answered by a reset (RFC 9293 §3.5.2), or by ICMP's *port unreachable*.
     pub refused: u64,
-    /// SYN without an answer within the time-out.
+    /// First packet without an answer within the time-out.
     pub timed_out: u64,
-    /// SYN answered by an ICMP error: unreachable or prohibited.
+    /// First packet answered by another ICMP error: unreachable or prohibited.
     pub unreachable: u64,
-    /// Handshake completed, but the message was not answered within the time-out.
+    /// Handshake completed, but the message was not answered within the time-out; of UDP, answered
+    /// at first, and not reached by the far end at the load's end.
     pub unanswered: u64,
     /// Reset or closed by another than the tester after the handshake.
     pub reset: u64,
@@ -102,6 +113,8 @@ impl Default for SessionsRecord {
             most_held: 0,
             asked_again: 0,
             still_answering: 0,
+            oldest_alive: None,
+            youngest_silent: None,
             handshakes: Histogram::growing(),
             accepted: 0,
             listen_drops: 0,

@@ -7,7 +7,7 @@ use measure::Nanos;
 
 use super::OFFERED_LOAD_TOLERANCE;
 use crate::record::{Defect, SessionsRecord};
-use crate::{Hold, Opening, Sessions};
+use crate::{Hold, Opening, Sessions, Transport};
 
 /// Defects of a flow of connections, under any gate: what the tester did not offer, no device lost.
 pub(super) fn defects(
@@ -24,7 +24,11 @@ pub(super) fn defects(
         let (place, counter) = ("host".to_owned(), counter.to_owned());
         defects.extend((by > 0).then_some(Defect::TesterCounter { place, counter, by }));
     };
-    moved("listen_drops", record.listen_drops);
+    let drops = match asked.transport {
+        Transport::Tcp => "listen_drops",
+        Transport::Udp => "socket_drops",
+    };
+    moved(drops, record.listen_drops);
     moved("connections_not_begun", record.not_begun);
     if let Opening::Paced(rate) = asked.opening {
         let most = asked.most.map_or(f64::INFINITY, |most| most as f64);
@@ -51,6 +55,7 @@ mod tests {
 
     fn judged(record: &SessionsRecord) -> Vec<Defect> {
         let asked = Sessions {
+            transport: Transport::Tcp,
             opening: Opening::Paced(SessionRate(1000.0)),
             most: None,
             hold: Hold::Answered,
