@@ -289,6 +289,7 @@ keys! {
     FramesLostInDevice "frames_lost_in_device" explains "Of those, frames that died in the device.";
     Timeout "timeout_ns" explains "Of connections: the time after which a handshake or an answer counts as timed out.";
     OpeningRate "opening_connections_per_s" explains "Of connections at once: the rate at which they were opened.";
+    ActiveTime "active_time_ns" identifies "Of idle connections: how long each was active before.";
     HoldTime "hold_time_ns" explains "Of connections at once: how long all were held.";
     FailedBy "failed_by" explains "Of connections: how most of those failed that did: `timed-out` (no answer to the first packet), `refused` (a reset), `unreachable` (an ICMP error), `unanswered` (opened, then silent), `reset` (later).";
     WhatIfCopied "what_if_copied" value "Of what would be: whether writes are copied.";

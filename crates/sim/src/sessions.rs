@@ -172,7 +172,10 @@ impl Sessions {
                 }
                 match (self.asked.hold, &mut self.gate) {
                     (Hold::Answered, Some(gate)) => gate.end(self.asked.transport, ground.now),
-                    (Hold::Idle, _) => self.silent_since.push(ground.now),
+                    (Hold::Idle, _) => {
+                        let active = self.asked.active.unwrap_or(Nanos::ZERO);
+                        self.silent_since.push(ground.now + active.into());
+                    }
                     _ => {}
                 }
                 if self.turns.is_none() {

@@ -105,7 +105,7 @@ struct Run<'a> {
     awaited: u64,
     asked_again: bool,
     deadlines: VecDeque<Deadline>,
-    /// Turns of held UDP flows to speak.
+    /// Turns of held connections to speak.
     turns: VecDeque<Deadline>,
     first: Option<Nanos>,
     last: Nanos,
@@ -344,9 +344,14 @@ impl<'a> Run<'a> {
                 }
                 session.stage = Stage::Held;
                 self.under_way -= 1;
-                if udp && hold == Hold::UntilEnd {
+                let pause = match hold {
+                    Hold::UntilEnd => udp.then_some(SPEAKS_EVERY),
+                    Hold::Idle => self.end.flow.active,
+                    Hold::Answered => None,
+                };
+                if let Some(pause) = pause {
                     let serial = session.serial;
-                    self.turns.push_back(Deadline { at: now + SPEAKS_EVERY, socket, serial });
+                    self.turns.push_back(Deadline { at: now + pause, socket, serial });
                 }
             }
             Stage::Held | Stage::AskedAgain if self.end.flow.far_end_asks() => {
@@ -373,7 +378,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Lets held UDP flows speak whose turn has come, until the load's end.
+    /// Lets held connections speak whose turn has come, until the load's end.
     fn speak(&mut self, now: Nanos) {
         if now >= self.window.stop {
             self.turns.clear();
@@ -387,7 +392,9 @@ impl<'a> Run<'a> {
             let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
             // An error shows at the load's end.
             let _ = send(session.socket.as_raw_fd(), &self.hello, flags);
-            self.turns.push_back(Deadline { at: now + SPEAKS_EVERY, ..turn });
+            if self.end.flow.hold == Hold::UntilEnd {
+                self.turns.push_back(Deadline { at: now + SPEAKS_EVERY, ..turn });
+            }
         }
     }
 

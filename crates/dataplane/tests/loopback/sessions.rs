@@ -17,7 +17,7 @@ const TIMEOUT: Nanos = Nanos::from_millis(400);
 
 fn paced(rate: f64, most: Option<u64>, hold: Hold) -> Sessions {
     let opening = Opening::Paced(SessionRate(rate));
-    Sessions { transport: Transport::Tcp, opening, most, hold, timeout: TIMEOUT }
+    Sessions { transport: Transport::Tcp, opening, most, hold, active: None, timeout: TIMEOUT }
 }
 
 fn of_udp(flow: Sessions) -> Sessions {
@@ -94,6 +94,19 @@ fn idle_connections_are_asked_by_the_far_end() {
         let oldest = opened.oldest_alive.expect("all are alive");
         assert!(oldest >= Nanos::from_millis(700), "{oldest:?}");
         assert_eq!((opened.youngest_silent, opened.failed.total()), (None, 0), "{opened:?}");
+    }
+}
+
+#[test]
+fn idle_connections_that_were_active_are_silent_since_their_last_message() {
+    let active = Some(Nanos::from_millis(500));
+    let tcp = Sessions { active, ..paced(500.0, Some(100), Hold::Idle) };
+    for flow in [tcp, of_udp(tcp)] {
+        let (opened, _) = run(flow, Nanos::from_millis(1000), |_| {});
+        assert_eq!((opened.asked_again, opened.still_answering), (100, 100), "{opened:?}");
+        let oldest = opened.oldest_alive.expect("all are alive");
+        assert!(oldest >= Nanos::from_millis(400), "{oldest:?}");
+        assert!(oldest < Nanos::from_millis(900), "since the last message: {oldest:?}");
     }
 }
 

@@ -58,7 +58,8 @@ impl Offer {
                 (paced(rate), Some(count), Hold::Idle)
             }
         };
-        Sessions { transport, opening, most, hold, timeout }
+        let active = spec.active.filter(|_| hold == Hold::Idle);
+        Sessions { transport, opening, most, hold, active, timeout }
     }
 
     /// `connections rate 1000 /s`, `udp flows concurrent 2000`

@@ -87,7 +87,7 @@ fn answers(found: &SessionsFinding) -> Vec<Answer> {
         let idle = case.idle.as_ref().map(|limit| {
             let beside = cable.and_then(|cable| cable.idle.as_ref());
             let mut answer = limit_bare(questions.idle, case, limit, beside);
-            answer.add(&silence(&limit.figure), []);
+            answer.add(silence(&limit.figure), []);
             answer
         });
         let handshake = handshake_answer(questions, case, cable);
@@ -155,22 +155,15 @@ fn limit_answer(
     answer
 }
 
-/// What an idle connection has to do.
-fn silence(figure: &Figure) -> String {
+/// What follows from a longest silence.
+const fn silence(figure: &Figure) -> &'static str {
     match (figure.low, figure.high) {
-        (None, _) => "No connection was opened.".to_owned(),
-        (Some(low), None) => {
-            let low = words::value(figure.unit, low);
-            format!(
-                "A packet from the far end is still let in after {low} of silence; more was not tried."
-            )
+        (None, _) => "No connection was opened.",
+        (Some(_), None) => {
+            "What the far end sends after such a silence is still let in; longer ones were not tried."
         }
-        (Some(low), Some(high)) => {
-            let [low, high] = [low, high].map(|end| words::value(figure.unit, end));
-            format!(
-                "A packet from the far end is let in after {low} of silence, and no longer after {high}: \
-                 keep-alives have to come more often."
-            )
+        (Some(_), Some(_)) => {
+            "What the far end sends after a longer silence is not let in: keep-alives have to come more often."
         }
     }
 }

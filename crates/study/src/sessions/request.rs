@@ -54,6 +54,10 @@ pub struct Sessions {
     /// Longest silence that the test idle tries [default: 150]
     #[arg(long, value_name = "S")]
     pub idle: Option<Given<Duration>>,
+    /// Time between the first and the last message of the test idle's connections [default: one
+    /// message each way]
+    #[arg(long, value_name = "S")]
+    pub active: Option<Given<Duration>>,
     /// Time in which the device forgets UDP flows [default: as the test idle finds it, else 31]
     #[arg(long, value_name = "S")]
     pub rest: Option<Given<Duration>>,
@@ -103,6 +107,7 @@ impl StudyRequest for Sessions {
         spec.final_duration = spec.final_duration.max(spec.duration);
         set(&mut spec.hold, &self.hold);
         set(&mut spec.idle, &self.idle);
+        spec.active = value(&self.active);
         set(&mut spec.rest, &self.rest);
         set(&mut spec.timeout, &self.timeout);
         set(&mut spec.precision, &self.precision);

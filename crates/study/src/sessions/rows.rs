@@ -77,7 +77,10 @@ impl CaseRows<'_> {
 
     fn longest_silence(&self) -> Option<Limit> {
         let own = self.own.idle.as_ref()?;
-        let row = self.row(SessionsTest::Idle);
+        let mut row = self.row(SessionsTest::Idle);
+        if let Some(active) = self.spec.active {
+            row.set(Key::ActiveTime, active.0);
+        }
         let (metric, unit) = (Metric::IdleTime, Unit::Nanoseconds);
         Some(self.limit(own, self.cable.idle.as_ref(), row, metric, unit))
     }

@@ -231,7 +231,8 @@ pub(super) fn idle(
 ) -> Result<Searched> {
     let mut found = Searched { trials: 1, ..Searched::default() };
     let (test, load) = (SessionsTest::Idle, Load::Idle { count: IDLE });
-    let offer = Offer { way, test, load, duration: longest, before: 0, rest: Nanos::ZERO };
+    let duration = longest + spec.active.unwrap_or(Nanos::ZERO);
+    let offer = Offer { way, test, load, duration, before: 0, rest: Nanos::ZERO };
     let tried = offer.run(spec, session)?;
     found.noted.observe(&tried);
     let Some(seen) = cell::valid(&tried) else {

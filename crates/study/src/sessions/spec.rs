@@ -63,6 +63,9 @@ pub struct SessionsSpec {
     /// Longest silence that the test of idle connections tries.
     #[serde(default = "longest_idle")]
     pub idle: Nanos,
+    /// Time for which each of these connections is active first; `None` for one message each way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<Nanos>,
     /// Time in which a device forgets UDP flows, if the test of idle ones does not find it.
     #[serde(default = "usual_rest")]
     pub rest: Nanos,
@@ -140,6 +143,7 @@ impl SessionsSpec {
             final_duration: Nanos::from_secs(2),
             hold: Nanos::from_millis(500),
             idle: longest_idle(),
+            active: None,
             rest: usual_rest(),
             timeout: Nanos::from_millis(900),
             precision: Precision::known(0.02),
@@ -178,7 +182,7 @@ impl SessionsSpec {
             },
             SessionsTest::Concurrent => trial(filling + self.hold) * (SEARCH_TRIALS * ways),
             SessionsTest::Handshake => trial(self.duration) * (u64::from(self.blocks.get()) * ways),
-            SessionsTest::Idle => trial(self.idle) * ways,
+            SessionsTest::Idle => trial(self.idle + self.active.unwrap_or(Nanos::ZERO)) * ways,
         };
         let searching = self.tests.iter().any(|test| test.is_search());
         Estimate { searching, ..self.tests.iter().map(of).sum() }

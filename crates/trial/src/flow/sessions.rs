@@ -37,6 +37,10 @@ pub struct Sessions {
     pub most: Option<u64>,
     /// Time that each connection is held open.
     pub hold: Hold,
+    /// Time between the first message of a connection and its last one, if it is held in silence
+    /// then; `None` if there is one message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<Nanos>,
     /// Time after which a handshake, or the answer to a message, counts as timed out. Below 1 s,
     /// the kernel's first retransmission of a SYN (RFC 6298 §2), a lost SYN is a time-out.
     pub timeout: Nanos,

@@ -59,6 +59,7 @@ mod tests {
             opening: Opening::Paced(SessionRate(1000.0)),
             most: None,
             hold: Hold::Answered,
+            active: None,
             timeout: Nanos::from_millis(900),
         };
         defects(1, &asked, record, Nanos::from_secs(2))
