@@ -143,6 +143,17 @@ fn tcp_info(socket: impl AsFd) -> io::Result<libc::tcp_info> {
     Ok(info)
 }
 
+/// Resets a connection; its socket keeps its options, and may connect again.
+#[expect(unsafe_code, reason = "nix has no address without a family")]
+pub(crate) fn disconnect(socket: impl AsFd) -> io::Result<()> {
+    let nobody =
+        libc::sockaddr { sa_family: libc::AF_UNSPEC as libc::sa_family_t, sa_data: [0; 14] };
+    let length = size_of_val(&nobody) as libc::socklen_t;
+    // SAFETY: `nobody` is valid for reading the length given.
+    let answer = unsafe { libc::connect(socket.as_fd().as_raw_fd(), &raw const nobody, length) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// True if there was nothing to receive, or no room to send, within the time-out; also after a
 /// signal.
 pub(crate) fn is_pause(error: &io::Error) -> bool {

@@ -4,20 +4,24 @@
 //! never closes one of the flow's own before its opener does.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd as _, AsRawFd};
 
+use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
-use nix::sys::socket::{Backlog, MsgFlags, listen, send, setsockopt, sockopt};
-use trial::Sessions;
+use nix::sys::socket::{Backlog, MsgFlags, listen, recv, send, setsockopt, sockopt};
 use trial::record::SessionsRecord;
+use trial::{Hold, Sessions};
 
 use super::table::Table;
 use super::{FAR_ENDS, Readiness, consecutive, demand, is_over};
 use crate::hello::{self, Hello};
-use crate::socket::is_pause;
+use crate::socket::{self, is_pause};
 use crate::{End, FlowError, Halt, Window, clock};
+
+/// Octets read at once. A read that fills them may have left more; others took all there was.
+const ROOM: usize = 2 * hello::OCTETS;
 
 /// Most connections accepted before the others' messages are answered.
 const BATCH: usize = 64;
@@ -37,7 +41,7 @@ pub(super) struct Listening {
 /// Accepted connection.
 struct Accepted {
     tcp: TcpStream,
-    said: [u8; hello::OCTETS],
+    said: [u8; ROOM],
     octets: usize,
     known: bool,
 }
@@ -117,12 +121,12 @@ impl Listening {
                 }
                 Err(e) => return Err(FlowError::kernel("accept at port", self.port, e)),
             };
-            if !self.end.may_answer(from.ip()) || tcp.set_nonblocking(true).is_err() {
+            if !self.end.may_answer(from.ip()) {
                 record.rejected.foreign += 1;
                 continue;
             }
             let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
-            let mut accepted = Accepted { tcp, said: [0; hello::OCTETS], octets: 0, known: false };
+            let mut accepted = Accepted { tcp, said: [0; ROOM], octets: 0, known: false };
             if accepted.answer(&self.end, record) && readiness.watch(&accepted.tcp, flags).is_ok() {
                 let at = accepted.tcp.as_raw_fd();
                 open.insert(&at, accepted);
@@ -139,7 +143,9 @@ impl Listening {
         record: &mut SessionsRecord,
     ) {
         let Some(accepted) = open.get(at) else { return };
-        let keeps = accepted.answer(&self.end, record);
+        // Nothing can be said over a connection that was reset.
+        let is_reset = flags.intersects(EpollFlags::EPOLLERR | EpollFlags::EPOLLHUP);
+        let keeps = !is_reset && accepted.answer(&self.end, record);
         if !keeps || is_over(flags) {
             drop(open.take(at));
         }
@@ -150,32 +156,38 @@ impl Accepted {
     /// Answers every whole message that has arrived. False if the connection is over, or not the
     /// flow's.
     fn answer(&mut self, end: &End<Sessions>, record: &mut SessionsRecord) -> bool {
+        let socket = self.tcp.as_raw_fd();
         loop {
-            match self.tcp.read(&mut self.said[self.octets..]) {
+            match recv(socket, &mut self.said[self.octets..], MsgFlags::MSG_DONTWAIT) {
                 Ok(0) => return false,
                 Ok(octets) => self.octets += octets,
-                Err(e) => return is_pause(&e),
+                Err(Errno::EAGAIN | Errno::EINTR) => return true,
+                Err(_) => return false,
             }
-            if self.octets < hello::OCTETS {
-                continue;
-            }
-            self.octets = 0;
-            match Hello::parse(&self.said) {
-                Some(hello) if hello.identity == end.identity => {}
-                Some(_) => {
-                    record.rejected.foreign += 1;
+            let is_all = self.octets < ROOM;
+            while let Some(said) = self.said[..self.octets].first_chunk::<{ hello::OCTETS }>() {
+                match Hello::parse(said) {
+                    Some(hello) if hello.identity == end.identity => {}
+                    Some(_) => {
+                        record.rejected.foreign += 1;
+                        return false;
+                    }
+                    None => {
+                        record.rejected.malformed += 1;
+                        return false;
+                    }
+                }
+                record.accepted += u64::from(!self.known);
+                self.known = true;
+                let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
+                if send(socket, said, flags).is_err() {
                     return false;
                 }
-                None => {
-                    record.rejected.malformed += 1;
-                    return false;
-                }
+                self.said.copy_within(hello::OCTETS.., 0);
+                self.octets -= hello::OCTETS;
             }
-            record.accepted += u64::from(!self.known);
-            self.known = true;
-            let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
-            if send(self.tcp.as_raw_fd(), &self.said, flags).is_err() {
-                return false;
+            if is_all {
+                return true;
             }
         }
     }
@@ -191,6 +203,10 @@ fn listen_at(end: &End<Sessions>) -> Result<(Vec<TcpListener>, u16), FlowError> 
         let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
         setsockopt(&listener, sockopt::Linger, &at_once)?;
         listener.set_nonblocking(true)?;
+        if end.flow.hold == Hold::Answered {
+            // Its message has then arrived: one system call less for each connection.
+            socket::set(listener.as_fd(), libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT, &1)?;
+        }
         Ok(listener)
     };
     let port_of = |listener: &TcpListener| Ok(listener.local_addr()?.port());

@@ -45,8 +45,14 @@ pub(super) fn tcp(local: SocketAddr, remote: SocketAddr) -> Result<OwnedFd, NotB
     // The port is chosen when the peer is known: one port then serves several of its ports.
     setsockopt(&fd, sockopt::IpBindAddressNoPort, &true).map_err(|_| NotBegun::Tester)?;
     bind(fd.as_raw_fd(), &SockaddrStorage::from(local)).map_err(|_| NotBegun::Tester)?;
+    again(&fd, remote)?;
+    Ok(fd)
+}
+
+/// Begins a connection with a socket that had one.
+pub(super) fn again(fd: &OwnedFd, remote: SocketAddr) -> Result<(), NotBegun> {
     match connect(fd.as_raw_fd(), &SockaddrStorage::from(remote)) {
-        Ok(()) | Err(Errno::EINPROGRESS | Errno::EINTR) => Ok(fd),
+        Ok(()) | Err(Errno::EINPROGRESS | Errno::EINTR) => Ok(()),
         Err(errno) => Err(errno.into()),
     }
 }
