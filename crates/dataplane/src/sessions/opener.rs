@@ -15,11 +15,10 @@ use trial::record::SessionsRecord;
 use trial::{Hold, Opening, SPEAKS_EVERY, Sessions, Transport};
 
 use super::answerer::ASKED_A_SECOND;
-use super::starting::{self, NotBegun, PortPairs};
+use super::starting::{Begun, NotBegun, Sockets};
 use super::table::Table;
 use super::{FAR_ENDS, OPENERS, Readiness, demand, is_over};
 use crate::hello::{self, Hello};
-use crate::socket::disconnect;
 use crate::{End, FlowError, Halt, Side, Window, clock, stream};
 
 /// Delay from which a connection counts as begun late.
@@ -98,10 +97,8 @@ struct Run<'a> {
     window: Window,
     readiness: Readiness,
     hello: [u8; hello::OCTETS],
-    pairs: PortPairs,
+    sockets: Sockets,
     open: Table<Session>,
-    /// Sockets of reset TCP connections, which the next ones take: that saves half of their cost.
-    idle: Vec<OwnedFd>,
     /// Connections whose handshake or first answer is awaited.
     under_way: u64,
     /// Held connections whose last answer is awaited.
@@ -129,9 +126,8 @@ impl<'a> Run<'a> {
             window,
             readiness: Readiness::new()?,
             hello,
-            pairs: PortPairs::new(opener.end.flow.ports(), first),
+            sockets: Sockets::new(opener.end.flow.ports(), first),
             open: Table::new(),
-            idle: Vec::new(),
             under_way: 0,
             awaited: 0,
             asked_again: false,
@@ -203,23 +199,13 @@ impl<'a> Run<'a> {
 
     fn begin(&mut self, now: Nanos) {
         let number = self.record.begun + self.record.not_begun;
-        let local = SocketAddr::new(self.end.local, 0);
-        let mut remote = self.end.remote;
-        let idle = self.idle.pop();
-        let is_watched = idle.is_some();
-        let begun = match (self.end.flow.transport, idle) {
-            (Transport::Udp, _) => self.pairs.udp(local, remote, &self.hello),
-            (Transport::Tcp, idle) => {
-                let ports = u64::from(self.end.flow.ports());
-                remote.set_port(remote.port() + (number % ports) as u16);
-                match idle {
-                    Some(socket) => starting::again(&socket, remote).map(|()| socket),
-                    None => starting::tcp(local, remote),
-                }
-            }
+        let (local, remote) = (SocketAddr::new(self.end.local, 0), self.end.remote);
+        let begun = match self.end.flow.transport {
+            Transport::Udp => self.sockets.udp(local, remote, &self.hello),
+            Transport::Tcp => self.sockets.tcp(local, remote, number),
         };
-        let socket = match begun {
-            Ok(socket) => socket,
+        let Begun { socket, is_watched } = match begun {
+            Ok(begun) => begun,
             Err(NotBegun::Tester) => {
                 self.record.not_begun += 1;
                 return;
@@ -301,11 +287,9 @@ impl<'a> Run<'a> {
         if whole || self.end.flow.transport == Transport::Udp {
             session.octets = 0;
         }
-        match Hello::parse(&session.said) {
-            Some(said) if whole && said.identity == self.end.identity => {
-                self.take_message(socket, said.stream == FAR_ENDS, now);
-            }
-            _ => {}
+        let said = Hello::parse(&session.said).filter(|_| whole);
+        if let Some(said) = said.filter(|said| said.identity == self.end.identity) {
+            self.take_message(socket, said.stream == FAR_ENDS, now);
         }
         true
     }
@@ -479,10 +463,12 @@ impl<'a> Run<'a> {
         Some(session.socket)
     }
 
-    /// Resets a connection whose message was answered, and keeps its socket.
+    /// Ends a connection whose message was answered; the next one may take TCP's socket.
     fn end_answered(&mut self, socket: usize) {
-        let socket = self.close(socket).filter(|_| self.end.flow.transport == Transport::Tcp);
-        self.idle.extend(socket.filter(|socket| disconnect(socket).is_ok()));
+        let socket = self.close(socket);
+        if let Some(socket) = socket.filter(|_| self.end.flow.transport == Transport::Tcp) {
+            self.sockets.reset(socket);
+        }
     }
 
     /// Counts what was still under way when the window closed.

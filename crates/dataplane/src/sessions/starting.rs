@@ -13,6 +13,8 @@ use nix::sys::socket::{
     socket, sockopt,
 };
 
+use crate::socket::disconnect;
+
 /// Ports of this host from which connections may come (`ip_local_port_range`).
 const RANGE: &str = "/proc/sys/net/ipv4/ip_local_port_range";
 
@@ -37,24 +39,72 @@ impl From<Errno> for NotBegun {
     }
 }
 
-/// Begins a connection that is reset when it is closed.
-pub(super) fn tcp(local: SocketAddr, remote: SocketAddr) -> Result<OwnedFd, NotBegun> {
+/// Socket of a new connection.
+pub(super) struct Begun {
+    pub(super) socket: OwnedFd,
+    /// True if it had one before, and is watched since then.
+    pub(super) is_watched: bool,
+}
+
+/// Sockets for new connections.
+#[derive(Debug)]
+pub(super) struct Sockets {
+    pairs: PortPairs,
+    /// Those of reset TCP connections, which the next ones take: that saves half of their cost.
+    idle: Vec<OwnedFd>,
+}
+
+impl Sockets {
+    /// Creates none yet. The far end has so many `ports`; of UDP, the flows begin with this host's
+    /// port of number `first`.
+    pub(super) fn new(ports: u16, first: u64) -> Self {
+        Self { pairs: PortPairs::new(ports, first), idle: Vec::new() }
+    }
+
+    /// Begins the TCP connection with this number, to one of the far end's ports in turn. It is
+    /// reset when it is closed.
+    pub(super) fn tcp(
+        &mut self,
+        local: SocketAddr,
+        mut remote: SocketAddr,
+        number: u64,
+    ) -> Result<Begun, NotBegun> {
+        remote.set_port(remote.port() + (number % self.pairs.peers) as u16);
+        let idle = self.idle.pop();
+        let is_watched = idle.is_some();
+        let socket = idle.map_or_else(|| tcp(local, remote), Ok)?;
+        match connect(socket.as_raw_fd(), &SockaddrStorage::from(remote)) {
+            Ok(()) | Err(Errno::EINPROGRESS | Errno::EINTR) => Ok(Begun { socket, is_watched }),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Begins a UDP flow by its first message, between two ports that no other one had.
+    pub(super) fn udp(
+        &mut self,
+        local: SocketAddr,
+        remote: SocketAddr,
+        message: &[u8],
+    ) -> Result<Begun, NotBegun> {
+        let socket = self.pairs.udp(local, remote, message)?;
+        Ok(Begun { socket, is_watched: false })
+    }
+
+    /// Resets a TCP connection, and keeps its socket.
+    pub(super) fn reset(&mut self, socket: OwnedFd) {
+        self.idle.extend(disconnect(&socket).is_ok().then_some(socket));
+    }
+}
+
+/// Creates a socket whose connection is reset when it is closed.
+fn tcp(local: SocketAddr, remote: SocketAddr) -> Result<OwnedFd, NotBegun> {
     let fd = new(remote, SockType::Stream)?;
     let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
     setsockopt(&fd, sockopt::Linger, &at_once).map_err(|_| NotBegun::Tester)?;
     // The port is chosen when the peer is known: one port then serves several of its ports.
     setsockopt(&fd, sockopt::IpBindAddressNoPort, &true).map_err(|_| NotBegun::Tester)?;
     bind(fd.as_raw_fd(), &SockaddrStorage::from(local)).map_err(|_| NotBegun::Tester)?;
-    again(&fd, remote)?;
     Ok(fd)
-}
-
-/// Begins a connection with a socket that had one.
-pub(super) fn again(fd: &OwnedFd, remote: SocketAddr) -> Result<(), NotBegun> {
-    match connect(fd.as_raw_fd(), &SockaddrStorage::from(remote)) {
-        Ok(()) | Err(Errno::EINPROGRESS | Errno::EINTR) => Ok(()),
-        Err(errno) => Err(errno.into()),
-    }
 }
 
 fn new(remote: SocketAddr, kind: SockType) -> Result<OwnedFd, NotBegun> {
@@ -66,7 +116,7 @@ fn new(remote: SocketAddr, kind: SockType) -> Result<OwnedFd, NotBegun> {
 /// Pairs of ports, of which none comes twice: all of this host's with the peer's first port, then
 /// with its second.
 #[derive(Debug)]
-pub(super) struct PortPairs {
+struct PortPairs {
     lowest: u16,
     count: u64,
     /// Ports of the peer, from that of its address on.
@@ -77,7 +127,7 @@ pub(super) struct PortPairs {
 }
 
 impl PortPairs {
-    pub(super) fn new(peers: u16, first: u64) -> Self {
+    fn new(peers: u16, first: u64) -> Self {
         let (lowest, highest) = fs::read_to_string(RANGE)
             .ok()
             .and_then(|text| range(&text))
@@ -87,7 +137,7 @@ impl PortPairs {
     }
 
     /// Begins a flow by its first message, between the next two ports that are free.
-    pub(super) fn udp(
+    fn udp(
         &mut self,
         local: SocketAddr,
         remote: SocketAddr,
