@@ -12,7 +12,10 @@ use study::{Finding as _, LatencySpec, Load, TcpDirection, TcpSpec};
 use switchmark::config::resolved::{Source, Testbed};
 use trial::Protocol;
 
-use crate::harness::{alone, switchmark};
+use rand::{RngExt as _, SeedableRng as _};
+use rand_pcg::Pcg64;
+
+use crate::harness::{alone, full, switchmark};
 
 const RATE: Rate = Rate(50_000_000);
 /// As long as 40 ms.
@@ -21,15 +24,15 @@ const QUEUE: ByteCount = ByteCount(250_000);
 const TRUTH: f64 = 250_000.0 * 1518.0 / 1514.0;
 const BAR: f64 = 0.05;
 
-fn open() -> LiveTestbed {
+fn open(rate: Rate, queue: ByteCount) -> LiveTestbed {
     let lab = LabSpec {
-        rate: Some(RATE),
-        queue: Some(QUEUE),
+        rate: Some(rate),
+        queue: Some(queue),
         mtu: 1500,
         bypass: false,
         ..LabSpec::new(LabDevice::Router)
     };
-    let name = "lab:router,rate=50Mbit,queue=250kB".to_owned();
+    let name = format!("lab:router,rate={},queue={}B", rate.0, queue.0);
     let place = Testbed::new(name, Source::Lab(lab));
     LiveTestbed::open_with(&place, Stop::new(), switchmark()).expect("the lab comes up")
 }
@@ -50,7 +53,7 @@ fn is_near(found: f64, truth: f64) -> bool {
 #[test]
 fn the_loaded_delay_is_the_queue_over_the_rate() {
     let Some(_alone) = alone("the_loaded_delay_is_the_queue_over_the_rate", &[]) else { return };
-    let mut testbed = open();
+    let mut testbed = open(RATE, QUEUE);
     let bulk =
         Load::Bulk { streams: study::Streams::known(1), congestion_control: "reno".to_owned() };
     let spec = LatencySpec {
@@ -89,10 +92,51 @@ fn the_loaded_delay_is_the_queue_over_the_rate() {
     }
 }
 
+/// Octets that wait under TCP, by requests beside it.
+fn find_queue(rate: Rate, queue: ByteCount) -> f64 {
+    let mut testbed = open(rate, queue);
+    let bulk =
+        Load::Bulk { streams: study::Streams::known(1), congestion_control: "reno".to_owned() };
+    let spec = LatencySpec {
+        protocols: vec![Protocol::Udp],
+        sizes: vec![FrameSize::MIN],
+        loads: vec![Load::Idle, bulk],
+        load_directions: vec![TcpDirection::Forward],
+        duration: Nanos::from_secs(4),
+        blocks: study::Blocks::known(2),
+        ..LatencySpec::quick()
+    };
+    let figures = spec.run(&mut testbed, 1).expect("the trials run").rows();
+    value(find(&figures, Metric::BottleneckBuffer, |f| f.quantile == Some(0.99)))
+}
+
+#[test]
+fn random_queues_are_found() {
+    let Some(_alone) = alone("random_queues_are_found", &[]) else { return };
+    if !full() {
+        eprintln!("skipped: random_queues takes minutes, and runs under SWITCHMARK_TESTS=full");
+        return;
+    }
+    let mut rng = Pcg64::seed_from_u64(20_261_129);
+    let mut near = 0;
+    for number in 0..20 {
+        let rate = Rate((10e6 * 10_f64.powf(rng.random())).round() as u64);
+        let delay = 0.015 + 0.025 * rng.random::<f64>();
+        let queue = ByteCount((rate.0 as f64 / 8.0 * delay).round() as u64);
+        let truth = queue.0 as f64 * 1518.0 / 1514.0;
+        let found = find_queue(rate, queue);
+        let off = (found - truth).abs();
+        near += i32::from(off <= (0.03 * truth).max(2.0 * 1518.0));
+        println!("{number}: {rate}, {truth:.0} octets: {found:.0}, {near} near");
+        assert!(off <= 2.0 * BAR * truth + 2.0 * 1518.0, "{rate} {truth}: {found}");
+    }
+    assert!(near >= 19, "{near} of 20");
+}
+
 #[test]
 fn tcp_alone_tells_the_queue() {
     let Some(_alone) = alone("tcp_alone_tells_the_queue", &[]) else { return };
-    let mut testbed = open();
+    let mut testbed = open(RATE, QUEUE);
     let spec = TcpSpec {
         directions: vec![TcpDirection::Forward],
         congestion_control: "reno".to_owned(),
