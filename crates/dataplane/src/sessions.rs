@@ -19,11 +19,14 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
 use measure::Nanos;
+use measure::reading::Rejected;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::time::TimeSpec;
+use trial::Sessions;
 
-use crate::FlowError;
+use crate::hello::Hello;
 use crate::socket::TICK;
+use crate::{End, FlowError};
 
 /// Most events taken from the kernel at once.
 const EVENTS: usize = 256;
@@ -102,6 +105,16 @@ fn consecutive<T>(
         }
     }
     Ok(None)
+}
+
+/// True if a message is one of the flow; others are counted.
+fn is_own(hello: Option<Hello>, end: &End<Sessions>, rejected: &mut Rejected) -> bool {
+    match hello {
+        Some(hello) if hello.identity == end.identity => return true,
+        Some(_) => rejected.foreign += 1,
+        None => rejected.malformed += 1,
+    }
+    false
 }
 
 /// True if the peer closed or reset the connection, or the connection broke.

@@ -14,7 +14,7 @@ use nix::sys::epoll::EpollFlags;
 use trial::record::SessionsRecord;
 use trial::{Hold, MOST_SESSIONS, Sessions};
 
-use super::{FAR_ENDS, Readiness, consecutive, demand};
+use super::{FAR_ENDS, Readiness, consecutive, demand, is_own};
 use crate::hello::{self, Hello};
 use crate::socket::{self, is_pause};
 use crate::{End, FlowError, Halt, Window, clock};
@@ -50,7 +50,7 @@ struct Run<'a> {
     answerer: &'a Answerer,
     record: SessionsRecord,
     known: HashSet<Peer>,
-    /// The same, in the order of their arrival.
+    /// Known flows in the order of their arrival.
     peers: Vec<Peer>,
     asked: usize,
 }
@@ -131,16 +131,8 @@ impl Run<'_> {
                 continue;
             }
             let hello = said.first_chunk().filter(|_| octets == hello::OCTETS);
-            match hello.and_then(Hello::parse) {
-                Some(hello) if hello.identity == end.identity => {}
-                Some(_) => {
-                    rejected.foreign += 1;
-                    continue;
-                }
-                None => {
-                    rejected.malformed += 1;
-                    continue;
-                }
+            if !is_own(hello.and_then(Hello::parse), end, rejected) {
+                continue;
             }
             self.count((number, from));
             // A full send buffer is a lost answer, which the opener counts.

@@ -15,7 +15,7 @@ use trial::record::SessionsRecord;
 use trial::{Hold, Sessions};
 
 use super::table::Table;
-use super::{FAR_ENDS, Readiness, consecutive, demand, is_over};
+use super::{FAR_ENDS, Readiness, consecutive, demand, is_over, is_own};
 use crate::hello::{self, Hello};
 use crate::socket::{self, is_pause};
 use crate::{End, FlowError, Halt, Window, clock};
@@ -166,16 +166,8 @@ impl Accepted {
             }
             let is_all = self.octets < ROOM;
             while let Some(said) = self.said[..self.octets].first_chunk::<{ hello::OCTETS }>() {
-                match Hello::parse(said) {
-                    Some(hello) if hello.identity == end.identity => {}
-                    Some(_) => {
-                        record.rejected.foreign += 1;
-                        return false;
-                    }
-                    None => {
-                        record.rejected.malformed += 1;
-                        return false;
-                    }
+                if !is_own(Hello::parse(said), end, &mut record.rejected) {
+                    return false;
                 }
                 record.accepted += u64::from(!self.known);
                 self.known = true;

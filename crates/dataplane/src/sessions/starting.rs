@@ -50,7 +50,7 @@ pub(super) struct Begun {
 #[derive(Debug)]
 pub(super) struct Sockets {
     pairs: PortPairs,
-    /// Those of reset TCP connections, which the next ones take: that saves half of their cost.
+    /// Sockets of reset TCP connections. The next ones take them, which saves half of their cost.
     idle: Vec<OwnedFd>,
 }
 

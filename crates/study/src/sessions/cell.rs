@@ -28,7 +28,7 @@ pub(super) enum Load {
     Rate(f64),
     /// So many connections at once, opened at this rate.
     Held { count: u64, opening: f64 },
-    /// So many connections, opened evenly and then silent.
+    /// Connections that are opened evenly over the load and then silent.
     Idle { count: u64 },
 }
 

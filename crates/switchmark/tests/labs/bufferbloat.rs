@@ -50,21 +50,26 @@ fn is_near(found: f64, truth: f64) -> bool {
     (found / truth - 1.0).abs() <= BAR
 }
 
+/// Requests without load and beside one TCP stream.
+fn beside_tcp(directions: &[TcpDirection], blocks: u32) -> LatencySpec {
+    let bulk =
+        Load::Bulk { streams: study::Streams::known(1), congestion_control: "reno".to_owned() };
+    LatencySpec {
+        protocols: vec![Protocol::Udp],
+        sizes: vec![FrameSize::MIN],
+        loads: vec![Load::Idle, bulk],
+        load_directions: directions.to_vec(),
+        duration: Nanos::from_secs(4),
+        blocks: study::Blocks::known(blocks),
+        ..LatencySpec::quick()
+    }
+}
+
 #[test]
 fn the_loaded_delay_is_the_queue_over_the_rate() {
     let Some(_alone) = alone("the_loaded_delay_is_the_queue_over_the_rate", &[]) else { return };
     let mut testbed = open(RATE, QUEUE);
-    let bulk =
-        Load::Bulk { streams: study::Streams::known(1), congestion_control: "reno".to_owned() };
-    let spec = LatencySpec {
-        protocols: vec![Protocol::Udp],
-        sizes: vec![FrameSize::MIN],
-        loads: vec![Load::Idle, bulk],
-        load_directions: vec![TcpDirection::Forward, TcpDirection::Reverse],
-        duration: Nanos::from_secs(4),
-        blocks: study::Blocks::known(3),
-        ..LatencySpec::quick()
-    };
+    let spec = beside_tcp(&[TcpDirection::Forward, TcpDirection::Reverse], 3);
     let figures = spec.run(&mut testbed, 1).expect("the trials run").rows();
     for direction in [None, Some("reverse")] {
         let loaded = |f: &Figure| {
@@ -95,17 +100,7 @@ fn the_loaded_delay_is_the_queue_over_the_rate() {
 /// Octets that wait under TCP, by requests beside it.
 fn find_queue(rate: Rate, queue: ByteCount) -> f64 {
     let mut testbed = open(rate, queue);
-    let bulk =
-        Load::Bulk { streams: study::Streams::known(1), congestion_control: "reno".to_owned() };
-    let spec = LatencySpec {
-        protocols: vec![Protocol::Udp],
-        sizes: vec![FrameSize::MIN],
-        loads: vec![Load::Idle, bulk],
-        load_directions: vec![TcpDirection::Forward],
-        duration: Nanos::from_secs(4),
-        blocks: study::Blocks::known(2),
-        ..LatencySpec::quick()
-    };
+    let spec = beside_tcp(&[TcpDirection::Forward], 2);
     let figures = spec.run(&mut testbed, 1).expect("the trials run").rows();
     value(find(&figures, Metric::BottleneckBuffer, |f| f.quantile == Some(0.99)))
 }
