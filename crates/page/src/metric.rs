@@ -124,7 +124,7 @@ metrics! {
     ConnectionRate "connection_rate" [ConnectionsPerSecond] "highest rate of new TCP connections, or UDP flows by `protocol`, at which none fails, each opened, asked one message and reset (after RFC 9411 §7.2; [sessions](../verbs/sessions.md))";
     Connections "connections" [Count] "most TCP connections, or UDP flows, held at once that all still answer at the end (after RFC 9411 §7.5)";
     IdleTime "idle_time" [Nanoseconds] "longest silence of a connection after which the far end's packets are still let in ([sessions](../verbs/sessions.md))";
-    HandshakeTime "handshake_time" [Nanoseconds] "from a connection's SYN to the readiness of its socket, at a low rate";
+    HandshakeTime "handshake_time" [Nanoseconds] "from a connection's SYN to the readiness of its socket, or from a UDP flow's first packet to its answer, at a low rate";
     HandshakeTimeAdded "handshake_time_added" [Nanoseconds] "handshake time through the device less that over the direct cable, block by block";
     NetworkShare "network_share" [Ratio] "share of an operation's time spent in round trips ([storage](../methods/storage.md))";
 }
